@@ -1,0 +1,1 @@
+"""autopilot: the unattended night shift for software teams."""
