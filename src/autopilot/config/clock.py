@@ -1,0 +1,36 @@
+"""The only place that reads a clock. Everything else is given a `Clock`.
+
+`now_ms` is what a record carries; `monotonic_s` measures time awake, so that a laptop that slept does not
+make an agent look silent (CLOCK_MONOTONIC on Linux and mach_absolute_time on macOS stop during sleep).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """Time as a value: the real one here, a virtual one in tests."""
+
+    def now_ms(self) -> int:
+        """Give UTC milliseconds since 1970."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """Give seconds that never go back and do not count sleep."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SystemClock:
+    """This machine's clock."""
+
+    def now_ms(self) -> int:
+        """Give UTC milliseconds since 1970."""
+        return time.time_ns() // 1_000_000
+
+    def monotonic_s(self) -> float:
+        """Give seconds that never go back and do not count sleep."""
+        return time.monotonic()

@@ -1,0 +1,111 @@
+"""Where everything of ours lies on this machine.
+
+Must not create anything except through `ensure`. Stdlib only until a default place is asked for.
+Source: XDG base directories on Linux, `~/Library` on macOS (platformdirs); `AUTOPILOT_HOME` overrides all.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from autopilot.schemas.errors import ConfigError
+
+PRIVATE_DIR_MODE = 0o700
+
+
+@dataclass(frozen=True, slots=True)
+class Paths:
+    """The state folder (0700), the configuration file and the log folder."""
+
+    state: Path
+    config_file: Path
+    logs: Path
+
+    @property
+    def database(self) -> Path:
+        """Where the queue is."""
+        return self.state / "autopilot.db"
+
+    @property
+    def control_socket(self) -> Path:
+        """Where the daemon listens."""
+        return self.state / "control.sock"
+
+    @property
+    def daemon_lock(self) -> Path:
+        """Whose flock says that a daemon is alive."""
+        return self.state / "daemon.lock"
+
+    @property
+    def runs(self) -> Path:
+        """One folder per run."""
+        return self.state / "runs"
+
+    @property
+    def worktrees(self) -> Path:
+        """One folder per ticket."""
+        return self.state / "worktrees"
+
+    @property
+    def mirrors(self) -> Path:
+        """One bare repository per configured repository."""
+        return self.state / "mirrors"
+
+    @property
+    def pr_requests(self) -> Path:
+        """Requests to publish and their verdicts."""
+        return self.state / "pr-requests"
+
+    @property
+    def digests(self) -> Path:
+        """One file per night."""
+        return self.state / "digests"
+
+    @property
+    def local_forge(self) -> Path:
+        """Pull request records of the embedded forge."""
+        return self.state / "forge"
+
+    def mirror(self, repo: str) -> Path:
+        """Name the mirror of a configured repository."""
+        return self.mirrors / f"{repo}.git"
+
+    def run_dir(self, run_id: str) -> Path:
+        """Name the folder of a run."""
+        return self.runs / run_id
+
+    def worktree(self, ticket_id: str) -> Path:
+        """Name the ticket's worktree."""
+        return self.worktrees / ticket_id
+
+    def ensure(self) -> Paths:
+        """Make the folders that are missing, private to this user.
+
+        Raises:
+            ConfigError: a folder can be neither found nor made.
+        """
+        for folder in (self.state, self.runs, self.worktrees, self.mirrors, self.pr_requests, self.digests, self.logs):
+            try:
+                folder.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
+            except OSError as exc:
+                code, what = "state-dir-unusable", f"cannot make the folder {folder}: {exc.strerror}"
+                raise ConfigError(code, what, hint="make it writable, or set AUTOPILOT_HOME") from exc
+        return self
+
+
+def find_paths() -> Paths:
+    """Give the places of this user: below `AUTOPILOT_HOME` when that is set, else the platform's own."""
+    home = os.environ.get("AUTOPILOT_HOME")
+    if home:
+        root = Path(home).expanduser().absolute()
+        return Paths(state=root / "state", config_file=root / "config.toml", logs=root / "logs")
+    import platformdirs  # noqa: PLC0415 - only the default place needs it, and start-up must stay light
+
+    dirs = platformdirs.PlatformDirs("autopilot", appauthor=False)
+    return Paths(
+        state=Path(dirs.user_state_dir),
+        config_file=Path(dirs.user_config_dir) / "config.toml",
+        logs=Path(dirs.user_log_dir),
+    )

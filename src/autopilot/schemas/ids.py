@@ -1,0 +1,82 @@
+"""Names of tickets, runs and branches, and the rules a name must keep.
+
+Must not touch git or the file system. Stdlib only.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+TICKET_ID = re.compile(r"^T-([1-9]\d*)$")
+BRANCH_PREFIX = "autopilot/"
+PROTECTED_BRANCHES = ("main", "master", "develop", "release/*", "hotfix/*")
+
+_MAX_SLUG_CHARS = 40
+_MAX_REF_BYTES = 200
+_REF_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
+
+
+def ticket_id(short_id: int) -> str:
+    """Name the ticket with this machine-wide number."""
+    return f"T-{short_id}"
+
+
+def short_id_of(ticket: str) -> int:
+    """Read the number back from `T-12`, `t-12` or `12`.
+
+    Raises:
+        ValueError: the text names no ticket.
+    """
+    text = ticket.strip().upper()
+    match = TICKET_ID.match(text if text.startswith("T-") else f"T-{text}")
+    if match is None:
+        msg = f"not a ticket id: {ticket!r} (they look like T-12)"
+        raise ValueError(msg)
+    return int(match.group(1))
+
+
+def run_id(ticket: str, attempt: int, token: str) -> str:
+    """Name one attempt's run; `token` is 8 hex digits, so that no name is ever used twice."""
+    return f"{ticket}-a{attempt}-{token}"
+
+
+def slug(title: str, *, max_chars: int = _MAX_SLUG_CHARS) -> str:
+    """Reduce a title to lower-case ASCII words joined by `-`; `work` when nothing is left."""
+    plain = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii").lower()
+    words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    return words[:max_chars].rstrip("-") or "work"
+
+
+def branch_name(ticket: str, title: str, *, prefix: str = BRANCH_PREFIX) -> str:
+    """Name the ticket's branch; the same ticket and title always give the same name."""
+    return f"{prefix}{ticket.lower()}-{slug(title)}"
+
+
+def ref_name_fault(name: str) -> str | None:
+    """Say what is wrong with a branch name, or None when git and our command lines can carry it.
+
+    Source: git-check-ref-format(1), and a leading `-` would be read as an option.
+    """
+    if not name:
+        return "is empty"
+    if name.startswith("-"):
+        return "starts with '-', which git would read as an option"
+    if _REF_FORBIDDEN.search(name):
+        return "holds a space, a control character or one of ~ ^ : ? * [ \\ .. @{ //"
+    if name.startswith("/") or name.endswith(("/", ".", ".lock")) or name == "@":
+        return "starts or ends in a way git refuses"
+    if any(part.startswith(".") or part.endswith(".lock") for part in name.split("/")):
+        return "has a part that starts with '.' or ends in '.lock'"
+    if len(name.encode()) > _MAX_REF_BYTES:
+        return f"is longer than {_MAX_REF_BYTES} bytes"
+    return None
+
+
+def is_protected_branch(name: str) -> bool:
+    """Tell whether the name, compared without case, is one nobody's machine may push to."""
+    folded = name.casefold()
+    return any(
+        folded.startswith(pattern[:-1]) if pattern.endswith("*") else folded == pattern
+        for pattern in PROTECTED_BRANCHES
+    )

@@ -1,0 +1,130 @@
+"""One verified commit becoming one draft pull request: request, instruction, verdict."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from autopilot.schemas.gate import GateRecord
+from autopilot.schemas.records import EpochMs, Record, Sha
+from autopilot.schemas.run import Identity, Seconds, Usage
+
+
+class ScopeLine(Record):
+    """One changed path and why it changed."""
+
+    path: str
+    change: Literal["added", "modified", "deleted", "renamed", "type-changed"]
+    added_lines: int | None = Field(default=None, description="None for a binary file")
+    removed_lines: int | None = None
+    reason: str = ""
+
+
+class PublishRequest(Record):
+    """What the run asks for (`pr-requests/<id>.json`). Claims only: nothing here decides anything."""
+
+    request_version: Literal[1] = 1
+    id: str
+    ticket: str
+    run: str
+    repo_id: str
+    base: str
+    branch: str
+    head: Sha
+    title: str
+    summary: str
+    scope_check: tuple[ScopeLine, ...] = ()
+    gates: tuple[GateRecord, ...] = ()
+    usage: Usage = Usage()
+    notes: tuple[str, ...] = ()
+    created_ms: EpochMs
+
+
+class ForgeSpec(Record):
+    """Where the pull request goes, from the operator's configuration."""
+
+    kind: Literal["local", "github"]
+    push_url: str
+    api_url: str = ""
+    project: str = Field(default="", description="owner/name on the forge")
+    credential: str = Field(default="", description="name under which config/secrets finds the token")
+    record_dir: Path | None = Field(default=None, description="local forge: where its pull requests lie")
+
+
+class PublishSpec(Record):
+    """Into the publisher, written by the daemon from its own records."""
+
+    spec_version: Literal[1] = 1
+    id: str
+    ticket_id: str
+    ticket_ref: str = Field(description="how the PR refers to the ticket: T-3, #12, PROJ-7")
+    run_id: str
+    request: Path
+    verdict: Path
+    workdir: Path = Field(description="a private folder for staging and checkout")
+    source: Path = Field(description="the repository that holds `head`")
+    mirror: Path
+    forge: ForgeSpec
+    base: str
+    base_sha: Sha
+    branch: str
+    head: Sha
+    recorded_branch: str = Field(description="the branch the run recorded; must equal `branch`")
+    expected_remote_head: Sha | None = Field(description="what we pushed last; None = the branch must not exist")
+    idempotency_key: str
+    identity: Identity
+    recorded_gates: tuple[GateRecord, ...]
+    env_pass: tuple[str, ...] = ()
+    gate_s: Seconds = 1800
+    kill_grace_s: Seconds = 10
+    created_ms: EpochMs
+
+
+class PublishOutcome(StrEnum):
+    """The verdict's one word."""
+
+    PR_OPENED = "pr-opened"
+    PUSHED_AWAITING_PR = "pushed-awaiting-pr"
+    VERIFICATION_FAILED = "verification-failed"
+    PUBLISH_DEFERRED = "publish-deferred"
+
+
+class CheckLine(Record):
+    """One check of the publisher and everything it found."""
+
+    check: str
+    passed: bool
+    reasons: tuple[str, ...] = ()
+
+
+class PullRequest(Record):
+    """The pull request as the forge knows it."""
+
+    number: int = Field(ge=1)
+    url: str
+    draft: bool
+    state: Literal["open", "closed", "merged"] = "open"
+
+
+class PublishVerdict(Record):
+    """Out of the publisher (`pr-requests/<id>.verdict.json`). All reasons, not only the first."""
+
+    verdict_version: Literal[1] = 1
+    id: str
+    ticket_id: str
+    run_id: str
+    outcome: PublishOutcome
+    code: str
+    message: str
+    hint: str = ""
+    waiting_for: Literal["verification-failed", "branch-conflict", "credential", "configuration"] | None = None
+    checks: tuple[CheckLine, ...] = ()
+    gates: tuple[GateRecord, ...] = Field(default=(), description="the re-run's own ledger entries")
+    pushed: Sha | None = None
+    base_behind: int | None = Field(default=None, description="commits the base moved on since the run began")
+    pr: PullRequest | None = None
+    retry_after_s: float | None = None
+    finished_ms: EpochMs

@@ -1,0 +1,29 @@
+"""The two bases of every record that crosses a process, file or network border.
+
+`Record` is what we write ourselves: strict, frozen, no unknown keys. `Input` is what a person or another
+program writes: the same, but read leniently (a number in quotes is a number).
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+MicroUsd = Annotated[int, Field(ge=0, description="millionths of a US dollar")]
+EpochMs = Annotated[int, Field(ge=0, description="UTC milliseconds since 1970")]
+Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$", description="full git object name")]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Code = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=64)]
+
+
+class Record(BaseModel):
+    """A value of ours: frozen, no unknown keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null", allow_inf_nan=False)
+
+
+class Input(BaseModel):
+    """A value from outside: frozen, no unknown keys, surrounding blanks dropped."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)

@@ -1,0 +1,178 @@
+"""What goes into a runner (`spec.json`) and what comes out of it (`result.json`)."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from autopilot.schemas.gate import GateRecord, TestCounts
+from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
+from autopilot.schemas.ticket import Exchange
+
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Identity(Record):
+    """Who the commit says wrote it. `username` is the forge account, for reviewer filtering."""
+
+    name: str = Field(min_length=1)
+    email: str = Field(min_length=3)
+    username: str = ""
+
+
+class AgentSpec(Record):
+    """Which agent, how it is started and how its cost is known."""
+
+    name: str = Field(description="the operator's name for it: the key in [agents]")
+    kind: str = Field(description="adapter: claude, command or scripted")
+    argv: tuple[str, ...] = Field(default=(), description="program and leading arguments; empty = adapter default")
+    model: str | None = None
+    billing: Literal["metered", "subscription"] = "metered"
+    env_pass: tuple[str, ...] = Field(default=(), description="names of variables the agent alone may see")
+    script: Path | None = Field(default=None, description="scripted only: the YAML to play")
+
+
+class RepoSpec(Record):
+    """The repository as the operator configured it, never as the agent left it."""
+
+    name: str
+    url: str = Field(description="what git fetches from: a URL or an absolute path")
+    mirror: Path
+    base: str | None = Field(default=None, description="None: ask the remote which branch is its default")
+    base_source: Literal["input", "remembered", "derived", "default"] = "default"
+    cached_default: str | None = Field(default=None, description="what a local clone believes, to report a mismatch")
+    env_pass: tuple[str, ...] = ()
+
+
+class Limits(Record):
+    """Where a run is stopped. Times in seconds."""
+
+    run_ceiling_micro_usd: MicroUsd
+    wall_s: Seconds = 7200
+    silence_s: Seconds = 900
+    no_progress_s: Seconds = 2700
+    gate_s: Seconds = 1800
+    git_s: Seconds = 600
+    kill_grace_s: Seconds = 10
+    rounds: int = Field(default=3, ge=1, le=3, description="times the agent may try to get the gates green")
+    output_bytes: int = Field(default=512 * 1024 * 1024, gt=0, description="most an agent may print")
+
+
+class RunSpec(Record):
+    """One attempt at one ticket: everything the runner may know."""
+
+    spec_version: Literal[1] = 1
+    run_id: str
+    ticket_id: str
+    task_id: str = Field(min_length=1, description="tracker key, #issue or slug: what the state file calls it")
+    short_id: int = Field(ge=1)
+    attempt: int = Field(ge=1)
+    fence: int = Field(ge=0)
+    title: str
+    body: str
+    acceptance: tuple[str, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    repo: RepoSpec
+    branch: str
+    worktree: Path
+    run_dir: Path
+    pr_request: Path = Field(description="where the request to publish is written")
+    agent: AgentSpec
+    identity: Identity
+    limits: Limits
+    output_language: str = "en"
+    created_ms: EpochMs
+
+
+class Usage(Record):
+    """What an attempt used. `known` is False when the agent ended without telling."""
+
+    cost_micro_usd: MicroUsd = 0
+    known: bool = False
+    input_tokens: int = Field(default=0, ge=0)
+    output_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    turns: int = Field(default=0, ge=0)
+
+
+class Outcome(StrEnum):
+    """How a run ended; `decide.after_run` turns it into a move."""
+
+    COMMITTED = "committed"
+    NO_CHANGES = "no-changes"
+    ASKED = "asked"
+    GATES_FAILED = "gates-failed"
+    AGENT_FAILED = "agent-failed"
+    AGENT_MISSING = "agent-missing"
+    CREDENTIAL = "credential"
+    USAGE_LIMIT = "usage-limit"
+    OVER_CEILING = "over-ceiling"
+    TIMED_OUT = "timed-out"
+    INFRASTRUCTURE = "infrastructure"
+    BASE_BRANCH = "base-branch"
+    CONFIGURATION = "configuration"
+    STOPPED = "stopped"
+    BUG = "bug"
+
+
+class Baseline(Record):
+    """The base commit's own tests, before the agent: what was red already."""
+
+    counts: TestCounts | None
+    green: bool
+    reason: str = ""
+
+
+class RunResult(Record):
+    """What the runner says at its end. Written once: temp file, fsync, rename."""
+
+    result_version: Literal[1] = 1
+    run_id: str
+    ticket_id: str
+    attempt: int
+    fence: int
+    outcome: Outcome
+    code: Code
+    message: str = Field(description="one sentence for a person")
+    hint: str = ""
+    base: str | None = None
+    base_source: str | None = None
+    base_sha: Sha | None = None
+    head: Sha | None = None
+    branch: str
+    stack: str | None = None
+    baseline: Baseline | None = None
+    gates: tuple[GateRecord, ...] = ()
+    usage: Usage = Usage()
+    questions: tuple[str, ...] = ()
+    denials: tuple[str, ...] = Field(default=(), description="tools the agent was refused")
+    warnings: tuple[str, ...] = ()
+    changed_files: int = Field(default=0, ge=0)
+    resets_ms: EpochMs | None = Field(default=None, description="usage limit: when the window opens again")
+    started_ms: EpochMs
+    finished_ms: EpochMs
+
+
+class VerifySpec(Record):
+    """Into `runner verify`: re-run the gates of one commit in a fresh checkout. Out: VerifyResult."""
+
+    ticket_id: str
+    repository: Path = Field(description="a bare repository of ours that holds `head` and `base_sha`")
+    head: Sha
+    base_sha: Sha
+    workdir: Path = Field(description="an empty folder for the checkout and the reports")
+    env_pass: tuple[str, ...] = ()
+    gate_s: Seconds = 1800
+    kill_grace_s: Seconds = 10
+
+
+class VerifyResult(Record):
+    """What the re-run found."""
+
+    head: Sha
+    stack: str
+    gates: tuple[GateRecord, ...]
+    error: str = Field(default="", description="why it could not run at all; then no gate counts")

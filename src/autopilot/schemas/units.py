@@ -1,0 +1,98 @@
+"""Units at the borders: money in integer micro-dollars, durations in seconds, times in UTC epoch ms.
+
+Must not read a clock, a locale or the environment. Stdlib only: the command line imports this at start.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import UTC, datetime
+from decimal import ROUND_CEILING, Decimal, InvalidOperation
+
+MICRO_PER_USD = 1_000_000
+MS_PER_S = 1000
+
+_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def micro_usd(dollars: Decimal | float | str) -> int:
+    """Turn dollars into micro-dollars, rounding up so that a cost is never understated.
+
+    Args:
+        dollars: an amount in US dollars.
+
+    Returns:
+        The amount in millionths of a dollar.
+
+    Raises:
+        ValueError: the amount is not a finite, non-negative number.
+    """
+    try:
+        amount = Decimal(str(dollars))
+    except InvalidOperation as exc:
+        msg = f"not an amount of dollars: {dollars!r}"
+        raise ValueError(msg) from exc
+    if not amount.is_finite() or amount < 0:
+        msg = f"an amount of dollars must be finite and not negative: {dollars!r}"
+        raise ValueError(msg)
+    return int((amount * MICRO_PER_USD).to_integral_value(rounding=ROUND_CEILING))
+
+
+def format_usd(cost_micro_usd: int) -> str:
+    """Show micro-dollars as dollars with at least two decimals and no false precision: `$0.018`."""
+    dollars = Decimal(cost_micro_usd) / MICRO_PER_USD
+    cents = dollars.quantize(Decimal("0.01"))
+    return f"${cents if cents == dollars else dollars.quantize(Decimal('0.0001')).normalize():f}"
+
+
+def parse_duration_s(text: str) -> float:
+    """Read a duration such as `90s`, `10m`, `1h30m` or `2d`.
+
+    Returns:
+        Seconds.
+
+    Raises:
+        ValueError: the text is not a duration.
+    """
+    compact = text.strip().lower().replace(" ", "")
+    parts = _DURATION_PART.findall(compact)
+    if not parts or "".join(number + unit for number, unit in parts) != compact:
+        msg = f"not a duration: {text!r} (write it like 90s, 10m, 1h30m or 2d)"
+        raise ValueError(msg)
+    return math.fsum(float(number) * _SECONDS_PER[unit] for number, unit in parts)
+
+
+def format_duration(duration_s: float) -> str:
+    """Show seconds in at most two units: `45s`, `12m 05s`, `3h 20m`, `2d 4h`."""
+    total = max(0, round(duration_s))
+    if total < 60:
+        return f"{total}s"
+    if total < 3600:
+        return f"{total // 60}m {total % 60:02d}s"
+    if total < 86400:
+        return f"{total // 3600}h {total % 3600 // 60:02d}m"
+    return f"{total // 86400}d {total % 86400 // 3600}h"
+
+
+def iso_utc(epoch_ms: int) -> str:
+    """Show UTC epoch milliseconds as RFC 3339 with millisecond precision and a `Z`."""
+    moment = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def parse_iso_ms(text: str) -> int:
+    """Read an RFC 3339 time with an offset.
+
+    Returns:
+        UTC epoch milliseconds.
+
+    Raises:
+        ValueError: the text is no time, or has no offset and so could mean two instants.
+    """
+    moment = datetime.fromisoformat(text.strip())
+    if moment.tzinfo is None:
+        msg = f"a time needs its offset: {text!r} (write 2026-01-31T22:00:00+01:00, or end it with Z)"
+        raise ValueError(msg)
+    return round(moment.timestamp() * MS_PER_S)
