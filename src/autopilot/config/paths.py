@@ -86,11 +86,22 @@ class Paths:
         Raises:
             ConfigError: a folder can be neither found nor made.
         """
-        for folder in (self.state, self.runs, self.worktrees, self.mirrors, self.pr_requests, self.digests, self.logs):
+        for folder in (
+            self.state,
+            self.runs,
+            self.worktrees,
+            self.mirrors,
+            self.pr_requests,
+            self.digests,
+            self.logs,
+        ):
             try:
                 folder.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
             except OSError as exc:
-                code, what = "state-dir-unusable", f"cannot make the folder {folder}: {exc.strerror}"
+                code, what = (
+                    "state-dir-unusable",
+                    f"cannot make the folder {folder}: {exc.strerror}",
+                )
                 raise ConfigError(code, what, hint="make it writable, or set AUTOPILOT_HOME") from exc
         return self
 
@@ -101,7 +112,7 @@ def find_paths() -> Paths:
     if home:
         root = Path(home).expanduser().absolute()
         return Paths(state=root / "state", config_file=root / "config.toml", logs=root / "logs")
-    import platformdirs  # noqa: PLC0415 - only the default place needs it, and start-up must stay light
+    import platformdirs  # only the default place needs it
 
     dirs = platformdirs.PlatformDirs("autopilot", appauthor=False)
     return Paths(

@@ -68,9 +68,9 @@ class GateRecord(Record):
 
 
 def ungreen(records: tuple[GateRecord, ...], *, head: str) -> tuple[str, ...]:
-    """Name each mandatory gate that has no green verdict for exactly `head`; a later entry replaces an earlier.
+    """Name each mandatory gate that has no green verdict for exactly `head`.
 
-    A verdict for another commit does not count.
+    A later entry replaces an earlier one; a verdict for another commit does not count.
     """
     latest = {record.gate: record for record in records if record.head == head}
     return tuple(gate for gate in MANDATORY_GATES if gate not in latest or not latest[gate].is_green)

@@ -73,7 +73,9 @@ class PublishSpec(Record):
     branch: str
     head: Sha
     recorded_branch: str = Field(description="the branch the run recorded; must equal `branch`")
-    expected_remote_head: Sha | None = Field(description="what we pushed last; None = the branch must not exist")
+    expected_remote_head: Sha | None = Field(
+        description="what we pushed last; None = the branch must not exist"
+    )
     idempotency_key: str
     identity: Identity
     recorded_gates: tuple[GateRecord, ...]
@@ -120,7 +122,9 @@ class PublishVerdict(Record):
     code: str
     message: str
     hint: str = ""
-    waiting_for: Literal["verification-failed", "branch-conflict", "credential", "configuration"] | None = None
+    waiting_for: Literal["verification-failed", "branch-conflict", "credential", "configuration"] | None = (
+        None
+    )
     checks: tuple[CheckLine, ...] = ()
     gates: tuple[GateRecord, ...] = Field(default=(), description="the re-run's own ledger entries")
     pushed: Sha | None = None

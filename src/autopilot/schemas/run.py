@@ -28,7 +28,9 @@ class AgentSpec(Record):
 
     name: str = Field(description="the operator's name for it: the key in [agents]")
     kind: str = Field(description="adapter: claude, command or scripted")
-    argv: tuple[str, ...] = Field(default=(), description="program and leading arguments; empty = adapter default")
+    argv: tuple[str, ...] = Field(
+        default=(), description="program and leading arguments; empty = adapter default"
+    )
     model: str | None = None
     billing: Literal["metered", "subscription"] = "metered"
     env_pass: tuple[str, ...] = Field(default=(), description="names of variables the agent alone may see")
@@ -43,7 +45,9 @@ class RepoSpec(Record):
     mirror: Path
     base: str | None = Field(default=None, description="None: ask the remote which branch is its default")
     base_source: Literal["input", "remembered", "derived", "default"] = "default"
-    cached_default: str | None = Field(default=None, description="what a local clone believes, to report a mismatch")
+    cached_default: str | None = Field(
+        default=None, description="what a local clone believes, to report a mismatch"
+    )
     env_pass: tuple[str, ...] = ()
 
 
@@ -67,7 +71,9 @@ class RunSpec(Record):
     spec_version: Literal[1] = 1
     run_id: str
     ticket_id: str
-    task_id: str = Field(min_length=1, description="tracker key, #issue or slug: what the state file calls it")
+    task_id: str = Field(
+        min_length=1, description="tracker key, #issue or slug: what the state file calls it"
+    )
     short_id: int = Field(ge=1)
     attempt: int = Field(ge=1)
     fence: int = Field(ge=0)

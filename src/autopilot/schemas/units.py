@@ -14,7 +14,10 @@ MICRO_PER_USD = 1_000_000
 MS_PER_S = 1000
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_SECONDS_PER = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+_MINUTE_S = 60
+_HOUR_S = 3600
+_DAY_S = 86_400
+_SECONDS_PER = {"ms": 0.001, "s": 1, "m": _MINUTE_S, "h": _HOUR_S, "d": _DAY_S}
 
 
 def micro_usd(dollars: Decimal | float | str) -> int:
@@ -67,13 +70,13 @@ def parse_duration_s(text: str) -> float:
 def format_duration(duration_s: float) -> str:
     """Show seconds in at most two units: `45s`, `12m 05s`, `3h 20m`, `2d 4h`."""
     total = max(0, round(duration_s))
-    if total < 60:
+    if total < _MINUTE_S:
         return f"{total}s"
-    if total < 3600:
-        return f"{total // 60}m {total % 60:02d}s"
-    if total < 86400:
-        return f"{total // 3600}h {total % 3600 // 60:02d}m"
-    return f"{total // 86400}d {total % 86400 // 3600}h"
+    if total < _HOUR_S:
+        return f"{total // _MINUTE_S}m {total % _MINUTE_S:02d}s"
+    if total < _DAY_S:
+        return f"{total // _HOUR_S}h {total % _HOUR_S // _MINUTE_S:02d}m"
+    return f"{total // _DAY_S}d {total % _DAY_S // _HOUR_S}h"
 
 
 def iso_utc(epoch_ms: int) -> str:
