@@ -1,0 +1,43 @@
+"""A clock that stands still until a test moves it."""
+
+from typing import Final
+
+NIGHT_START_MS: Final = 1_767_312_000_000  # 2026-01-02T00:00:00Z
+_MS_PER_S: Final = 1000
+
+
+class FakeClock:
+    """Fulfils the product's Clock protocol: a wall and a monotonic reading.
+
+    The two are moved apart on purpose by `jump_wall`, as a suspended machine or a
+    corrected clock does.
+    """
+
+    def __init__(self, start_ms: int = NIGHT_START_MS, monotonic_s: float = 1000.0) -> None:
+        """Start at a UTC epoch time in milliseconds."""
+        self._now_ms = start_ms
+        self._monotonic_s = monotonic_s
+
+    def now_ms(self) -> int:
+        """UTC epoch milliseconds."""
+        return self._now_ms
+
+    def monotonic_s(self) -> float:
+        """Seconds that never run backwards."""
+        return self._monotonic_s
+
+    def advance(self, seconds: float) -> None:
+        """Let both readings go on by so many seconds.
+
+        Raises:
+            ValueError: the time is negative; only the wall may go back (`jump_wall`).
+        """
+        if seconds < 0:
+            msg = f"a clock cannot go back by {-seconds} s"
+            raise ValueError(msg)
+        self._now_ms += round(seconds * _MS_PER_S)
+        self._monotonic_s += seconds
+
+    def jump_wall(self, seconds: float) -> None:
+        """Move the wall reading alone, forth or back."""
+        self._now_ms += round(seconds * _MS_PER_S)
