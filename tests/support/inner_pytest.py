@@ -1,0 +1,33 @@
+"""Runs pytest on a made-up test file, for tests of our own plugins."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.support.tree import ROOT
+
+PLUGINS = ("tests.support.features", "tests.support.needs")
+
+
+def run_pytest(
+    folder: Path, source: str, *options: str, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Write the source as a test module into the folder and run it under our plugins."""
+    module = folder / "test_made_up.py"
+    module.write_text(source, encoding="utf-8")
+    (folder / "pytest.ini").write_text(
+        "[pytest]\nmarkers =\n    covers(*ids): x\n    needs(binary, apt): x\n", encoding="utf-8"
+    )
+    plugins = [word for plugin in PLUGINS for word in ("-p", plugin)]
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *plugins, "-p", "no:cacheprovider", *options, str(module)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "CI": "", **(environment or {})},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
