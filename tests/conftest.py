@@ -1,3 +1,3 @@
 """Plugins that the whole suite runs under."""
 
-pytest_plugins = ["tests.support.features", "tests.support.needs"]
+pytest_plugins = ["tests.support.features", "tests.support.needs", "tests.support.fixtures"]

@@ -76,7 +76,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     }
     if packages:
         terminalreporter.section("missing system packages")
-        terminalreporter.line(
-            f"{len(skipped)} tests were skipped. To run those that lack a program:"
-        )
+        terminalreporter.line(f"{len(skipped)} tests were skipped. To run those that lack a program:")
         terminalreporter.line(f"    apt-get install --yes {' '.join(sorted(packages))}")

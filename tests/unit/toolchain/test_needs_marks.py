@@ -42,9 +42,7 @@ def test_a_missing_program_is_also_named_when_workers_ran_the_test(
     assert "apt-get install --yes git" in done.stdout
 
 
-def test_on_ci_a_missing_program_fails_the_test(
-    tmp_path: Path, no_programs: dict[str, str]
-) -> None:
+def test_on_ci_a_missing_program_fails_the_test(tmp_path: Path, no_programs: dict[str, str]) -> None:
     done = run_pytest(tmp_path, WANTS, environment={**no_programs, "CI": "true"})
     assert "1 passed, 1 error" in done.stdout
     assert "needs git: apt-get install git" in done.stdout
