@@ -1,0 +1,140 @@
+"""Asks the daemon over its control socket: HTTP/1.0, one request per connection, JSON bodies.
+
+Must stay light: the command line uses it in every command. Stdlib only.
+Source: RFC 1945 (the reply ends where the connection ends; Content-Length says whether all of it came).
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon.api.address import short_address
+from autopilot.schemas.errors import (
+    AutopilotError,
+    ConfigError,
+    ExitCode,
+    InvariantError,
+    RefusedError,
+    TicketError,
+    TransientError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+TIMEOUT_S = 10.0
+NUDGE_TIMEOUT_S = 1.0
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+
+_ERRORS: dict[int, type[AutopilotError]] = {
+    ExitCode.REFUSED: RefusedError,
+    ExitCode.LATER: TransientError,
+    ExitCode.CONFIG: ConfigError,
+    ExitCode.BUG: InvariantError,
+}
+
+
+class DaemonAwayError(TransientError):
+    """Nobody listens on the control socket."""
+
+
+def call(
+    socket_path: Path,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    timeout_s: float = TIMEOUT_S,
+) -> dict[str, Any]:
+    """Send one request and give the answer's JSON object.
+
+    Raises:
+        DaemonAwayError: no daemon listens.
+        TransientError: it listens but did not answer in time or in full.
+        AutopilotError: what the daemon answered, as the error it was there.
+    """
+    status, answer = _parse(_exchange(socket_path, _request(method, path, body), timeout_s))
+    if status >= 400:  # noqa: PLR2004 - HTTP's own line between success and failure
+        raise _as_error(answer)
+    return answer
+
+
+def nudge(socket_path: Path) -> bool:
+    """Tell the daemon that there is something to do; say whether one was there to hear it."""
+    try:
+        call(socket_path, "POST", "/v1/nudge", timeout_s=NUDGE_TIMEOUT_S)
+    except AutopilotError:
+        return False
+    return True
+
+
+def _request(method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+    payload = json.dumps(body if body is not None else {}).encode()
+    kind, length = "Content-Type: application/json", f"Content-Length: {len(payload)}"
+    head = f"{method} {path} HTTP/1.0\r\n{kind}\r\n{length}\r\n\r\n"
+    return head.encode("ascii") + payload
+
+
+def _exchange(socket_path: Path, request: bytes, timeout_s: float) -> bytes:
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conn:
+            conn.settimeout(timeout_s)
+            with short_address(socket_path) as address:
+                conn.connect(address)
+            conn.sendall(request)
+            return _read_all(conn)
+    except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as exc:
+        raise DaemonAwayError(
+            "daemon-away", "no daemon is running", hint="start it with: autopilot on"
+        ) from exc
+    except PermissionError as exc:
+        raise ConfigError(
+            "socket-denied", f"may not use {socket_path}", hint="run as the user who owns it"
+        ) from exc
+    except OSError as exc:
+        raise TransientError(
+            "daemon-silent",
+            f"the daemon did not answer: {exc}",
+            hint="try again; autopilot logs shows what it is doing",
+        ) from exc
+
+
+def _read_all(conn: socket.socket) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while chunk := conn.recv(65536):
+        parts.append(chunk)
+        size += len(chunk)
+        if size > MAX_REPLY_BYTES:
+            raise OSError("the answer is larger than any answer of ours")
+    return b"".join(parts)
+
+
+def _parse(reply: bytes) -> tuple[int, dict[str, Any]]:
+    head, _, payload = reply.partition(b"\r\n\r\n")
+    first, *lines = head.split(b"\r\n")
+    whole = b"content-length: %d" % len(payload) in [line.lower() for line in lines]
+    status, answer = 0, None
+    try:
+        status, answer = int(first.split(b" ", 2)[1]), json.loads(payload)
+    except (ValueError, IndexError):
+        whole = False
+    if not whole or not isinstance(answer, dict):
+        raise TransientError(
+            "daemon-cut-off", "the daemon's answer is not complete", hint="try again; it may be stopping"
+        )
+    return status, answer
+
+
+def _as_error(answer: Mapping[str, Any]) -> AutopilotError:
+    error = answer.get("error")
+    facts: Mapping[str, Any] = error if isinstance(error, dict) else {}
+    kind = _ERRORS.get(facts.get("exit", ExitCode.FAILED), TicketError)
+    return kind(
+        str(facts.get("code", "daemon-error")),
+        str(facts.get("what", "the daemon refused without a reason")),
+        hint=str(facts.get("hint", "")),
+    )

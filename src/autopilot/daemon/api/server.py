@@ -1,0 +1,253 @@
+"""Listens on the control socket and turns each request into one call of the given handler.
+
+Must not know what the paths mean (`routes.py` does) and must not decide anything about tickets. Only the
+daemon that holds the daemon lock may start one: it replaces a socket file that an earlier daemon left.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import selectors
+import socket
+import socketserver
+import stat
+import sys
+import threading
+from contextlib import suppress
+from http.client import responses
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, urlsplit
+
+from autopilot.daemon.api.address import short_address
+from autopilot.daemon.api.call import Call, CallError, error_body, status_of
+from autopilot.schemas.errors import AutopilotError, ConfigError, InvariantError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+MAX_BODY_BYTES = 4 * 1024 * 1024
+REQUEST_TIMEOUT_S = 10.0
+JOIN_TIMEOUT_S = 5.0
+LINGER_S = 1.0
+LINGER_CHUNKS = 64
+CHUNK_BYTES = 65536
+MAX_LENGTH_DIGITS = 12
+BACKLOG = 64
+SOCKET_MODE = 0o600
+
+
+class ControlServer:
+    """The control socket with a thread per request; every thread is gone after `stop`."""
+
+    def __init__(
+        self,
+        socket_path: Path,
+        handle: Callable[[Call], Mapping[str, Any]],
+        *,
+        on_fault: Callable[[BaseException], None],
+    ) -> None:
+        """Take the socket's path, what answers a call, and who is told of an answer that crashed."""
+        self._path = socket_path
+        self._inner = _Server(handle, on_fault)
+        self._thread = threading.Thread(target=self._inner.serve, name="control", daemon=True)
+        self._inode = 0
+
+    def start(self) -> None:
+        """Bind, replacing a stale socket, and answer from now on.
+
+        Raises:
+            ConfigError: something that is no socket lies at the path, or it cannot be bound.
+        """
+        _remove_stale(self._path)
+        try:
+            with short_address(self._path) as address:
+                self._inner.socket.bind(address)
+            self._path.chmod(SOCKET_MODE)
+            self._inode = self._path.stat().st_ino
+            self._inner.server_activate()
+        except OSError as exc:
+            self._inner.server_close()
+            raise ConfigError(
+                "socket-unusable",
+                f"cannot listen on {self._path}: {exc.strerror}",
+                hint="make the folder writable, or set AUTOPILOT_HOME to a local file system",
+            ) from exc
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop listening, end what is still being answered, remove the socket if it is still ours."""
+        if self._thread.is_alive():
+            self._inner.wake.close()
+            self._thread.join(JOIN_TIMEOUT_S)
+        self._inner.server_close()
+        self._inner.end_connections()
+        if self._inode and _inode_of(self._path) == self._inode:
+            self._path.unlink(missing_ok=True)
+
+
+def _inode_of(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return 0
+
+
+def _remove_stale(path: Path) -> None:
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    except OSError as exc:
+        raise ConfigError("socket-unusable", f"cannot look at {path}: {exc.strerror}") from exc
+    if not stat.S_ISSOCK(mode):
+        raise ConfigError(
+            "socket-in-the-way",
+            f"{path} is not a socket of ours",
+            hint="move it away: the daemon listens under that name",
+        )
+    path.unlink(missing_ok=True)
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
+    """A stream server on a unix socket that knows its live connections."""
+
+    def __init__(
+        self, handle: Callable[[Call], Mapping[str, Any]], on_fault: Callable[[BaseException], None]
+    ) -> None:
+        super().__init__("", _Handler)
+        self.handle_call = handle
+        self._on_fault = on_fault
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.wake, self._woken = socket.socketpair()
+        self._live: dict[threading.Thread, socket.socket] = {}
+        self._guard = threading.Lock()
+
+    def server_activate(self) -> None:
+        self.socket.listen(BACKLOG)
+
+    def server_close(self) -> None:
+        for sock in (self.socket, self.wake, self._woken):
+            sock.close()
+
+    def serve(self) -> None:
+        """Take calls until `wake` is closed; no wake-up of the machine while nobody calls."""
+        with selectors.DefaultSelector() as waiting:
+            waiting.register(self.socket, selectors.EVENT_READ)
+            waiting.register(self._woken, selectors.EVENT_READ)
+            while all(key.fileobj is self.socket for key, _ in waiting.select()):
+                with suppress(OSError):  # the caller is gone again
+                    self.process_request(*self.get_request())
+
+    def get_request(self) -> tuple[socket.socket, str]:
+        return self.socket.accept()[0], "operator"
+
+    def shutdown_request(self, request: Any) -> None:  # noqa: ANN401 - typeshed's own type
+        with suppress(OSError):  # closing over unread bytes would take the answer away from the asker
+            request.shutdown(socket.SHUT_WR)
+            request.settimeout(LINGER_S)
+            sum(map(len, itertools.islice(iter(lambda: request.recv(CHUNK_BYTES), b""), LINGER_CHUNKS)))
+        request.close()
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - typeshed's own types
+        thread = threading.Thread(
+            target=self._answer, args=(request, client_address), name="control-call", daemon=True
+        )
+        with self._guard:
+            self._live[thread] = request
+        thread.start()
+
+    def _answer(self, request: socket.socket, client_address: str) -> None:
+        try:
+            self.process_request_thread(request, client_address)
+        finally:
+            with self._guard:
+                self._live.pop(threading.current_thread(), None)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - typeshed's own
+        """Tell the log and the asker of a bug; an asker that went away is nobody's error."""
+        error = sys.exc_info()[1]
+        if error is None or isinstance(error, OSError):
+            return
+        self._on_fault(error)
+        body = error_body(InvariantError("unexpected-error", f"the daemon has a bug: {error!r}"))
+        with suppress(OSError):
+            request.sendall(b"HTTP/1.0 500 Bug\r\n" + _payload(body))
+
+    def end_connections(self) -> None:
+        """Let answers under way end; cut those that wait for their asker."""
+        with self._guard:
+            live = dict(self._live)
+        for conn in live.values():
+            _shut(conn, socket.SHUT_RD)
+        for thread, conn in live.items():
+            thread.join(JOIN_TIMEOUT_S)
+            if thread.is_alive():
+                _shut(conn, socket.SHUT_RDWR)
+
+
+def _shut(conn: socket.socket, how: int) -> None:
+    with suppress(OSError):  # it was closed in between
+        conn.shutdown(how)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Reads one request, asks the handler, writes one JSON object."""
+
+    server: _Server
+    timeout = REQUEST_TIMEOUT_S
+    protocol_version = "HTTP/1.0"
+
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        try:
+            self._reply(200, self.server.handle_call(self._read_call()))
+        except AutopilotError as error:
+            self._reply(status_of(error), error_body(error))
+
+    def _read_call(self) -> Call:
+        url = urlsplit(self.path)
+        length = self.headers.get("Content-Length", "0")
+        if not (length.isascii() and length.isdecimal() and len(length) <= MAX_LENGTH_DIGITS):
+            raise CallError(400, "bad-length", f"Content-Length is {length[:40]!r}")
+        if int(length) > MAX_BODY_BYTES:
+            raise CallError(413, "body-too-large", f"the body is over {MAX_BODY_BYTES} bytes")
+        raw = self.rfile.read(int(length))
+        if len(raw) != int(length):
+            raise CallError(400, "body-cut-off", "the body ended before its length")
+        return Call(self.command, url.path, dict(parse_qsl(url.query)), _object(raw))
+
+    def _reply(self, status: int, body: Mapping[str, Any]) -> None:
+        answer = _payload(body)
+        self.wfile.write(f"HTTP/1.0 {status} {responses.get(status, 'Error')}\r\n".encode() + answer)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        error = CallError(code, "bad-request", message or explain or "the request is not HTTP")
+        self.close_connection = True
+        self._reply(code, error_body(error))
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401 - the base class's names
+        """Say nothing: what a call did is in the log where it did it."""
+
+
+def _payload(body: Mapping[str, Any]) -> bytes:
+    content = json.dumps(body).encode()
+    head = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
+    return head.encode() + content
+
+
+def _object(raw: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(raw or b"{}")
+    except (ValueError, RecursionError) as exc:
+        raise CallError(400, "body-not-json", f"the body is not JSON: {exc}") from exc
+    if not isinstance(body, dict):
+        raise CallError(400, "body-not-an-object", "the body must be a JSON object")
+    return body
