@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
@@ -17,7 +18,7 @@ _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 86_400
-_SECONDS_PER = {"ms": 0.001, "s": 1, "m": _MINUTE_S, "h": _HOUR_S, "d": _DAY_S}
+_SECONDS_PER: Mapping[str, float] = {"ms": 0.001, "s": 1, "m": _MINUTE_S, "h": _HOUR_S, "d": _DAY_S}
 
 
 def micro_usd(dollars: Decimal | float | str) -> int:

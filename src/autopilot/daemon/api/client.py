@@ -29,7 +29,7 @@ TIMEOUT_S = 10.0
 NUDGE_TIMEOUT_S = 1.0
 MAX_REPLY_BYTES = 64 * 1024 * 1024
 
-_ERRORS: dict[int, type[AutopilotError]] = {
+_ERRORS: Mapping[int, type[AutopilotError]] = {
     ExitCode.REFUSED: RefusedError,
     ExitCode.LATER: TransientError,
     ExitCode.CONFIG: ConfigError,

@@ -1,0 +1,1 @@
+"""The house rules, each with the snippets that prove it bites."""
