@@ -1,13 +1,17 @@
 """Fixtures that start the stand-ins and close them again; `tests/conftest.py` names them."""
 
 import contextlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
 
+from tests.support import claude_cli
 from tests.support.forge.server import Forge
+from tests.support.model_server import ModelServer
+from tests.support.scenarios.steps import Scenario
 
 
 class MakeForge(Protocol):
@@ -30,3 +34,35 @@ def make_forge(tmp_path: Path) -> Iterator[MakeForge]:
             return forge
 
         yield make
+
+
+class MakeModel(Protocol):
+    """Starts a model that plays these scenarios."""
+
+    def __call__(self, *scenarios: Scenario) -> ModelServer: ...
+
+
+@pytest.fixture
+def make_model() -> Iterator[MakeModel]:
+    """As many scripted models as a test asks for; each is closed when the test ends."""
+    with contextlib.ExitStack() as stack:
+
+        def make(*scenarios: Scenario) -> ModelServer:
+            return stack.enter_context(ModelServer(scenarios))
+
+        yield make
+
+
+@pytest.fixture(scope="session")
+def claude_binary() -> Path:
+    """The real client; the test is skipped where it cannot be had, and fails in CI.
+
+    Give the test `@pytest.mark.timeout(300)`: the first one on a machine installs it.
+    """
+    try:
+        return claude_cli.claude_binary()
+    except claude_cli.ClaudeUnavailableError as reason:
+        text = f"Claude Code {claude_cli.VERSION} cannot be installed: {reason}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(text, pytrace=False)
+        pytest.skip(text)
