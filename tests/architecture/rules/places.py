@@ -100,8 +100,9 @@ def broad_except(module: Module) -> Iterator[Breach]:
     for node in ast.walk(module.tree):
         if isinstance(node, ast.ExceptHandler) and not module.is_in(*EDGES):
             caught = [] if node.type is None else [ast.unparse(n) for n in ast.walk(node.type)]
-            if node.type is None or {"Exception", "BaseException"} & set(caught):
-                yield Breach(node.lineno, "catches everything")
+            is_broad = node.type is None or {"Exception", "BaseException"} & set(caught)
+            if is_broad and ast.unparse(node.body[-1]) != "raise":
+                yield Breach(node.lineno, "catches everything and does not raise it again")
 
 
 def impure_import(module: Module) -> Iterator[Breach]:
@@ -168,6 +169,7 @@ RULES = (
         ),
         good=(
             (f"{SRC}daemon/store/x.py", "try:\n    f()\nexcept (OSError, ValueError):\n    pass"),
+            (f"{SRC}daemon/store/x.py", "try:\n    f()\nexcept BaseException:\n    undo()\n    raise"),
             (f"{SRC}runner/__main__.py", "try:\n    f()\nexcept Exception:\n    pass"),
         ),
     ),

@@ -1,0 +1,80 @@
+"""Rules about files and folders, as functions over paths and texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+
+from tests.architecture.source import imports, parse
+
+DRAWERS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
+# Folders where a new file means a new kind of something, and a line in registry.py.
+REGISTRIES = (
+    "runner/agents",
+    "runner/gates",
+    "runner/phases",
+    "runner/sandbox",
+    "runner/stacks",
+    "publish/forges",
+    "publish/trackers",
+)
+REGISTRY = "registry.py"
+README_LINES = range(12, 31)
+README_HEADINGS = ("## What it must not do", "## Where to begin reading")
+# Places on one person's machine. In tests such paths can be data; there only ours count.
+PRIVATE = (r"/root/", r"/work/", r"/home/[a-z]", r"/Users/[a-z]", r"(?<![\w-])shared/[a-z]+/")
+PRIVATE_IN_TESTS = (r"/work/(main|wt|shared|venv)\b",)
+
+
+def drawers(paths: Iterable[PurePosixPath]) -> list[str]:
+    """Modules or folders that are named after nothing."""
+    return [str(path) for path in paths if DRAWERS & {path.stem, *path.parent.parts}]
+
+
+def unregistered(folder: Mapping[str, str]) -> list[str]:
+    """Modules of a registry folder (name to text) that neither the registry nor a sibling names."""
+    kinds = {name for name in folder if name not in {"__init__.py", REGISTRY} and name[0] != "_"}
+    if not kinds:
+        return []
+    if REGISTRY not in folder:
+        return [REGISTRY]
+    named: set[str] = set()
+    for name, text in folder.items():
+        used = {part for _, dotted in imports(parse(name, text)) for part in dotted.split(".")}
+        words = set(re.findall(r"\w+", text)) if name == REGISTRY else used
+        named |= words - {PurePosixPath(name).stem}
+    return sorted(name for name in kinds if PurePosixPath(name).stem not in named)
+
+
+def readme_problems(text: str) -> list[str]:
+    """What a part's README lacks."""
+    problems = [f"no heading {heading!r}" for heading in README_HEADINGS if heading not in text]
+    lines = len(text.splitlines())
+    if lines not in README_LINES:
+        problems.append(f"{lines} lines; about twenty")
+    purpose = text.partition("\n## ")[0].partition("\n")[2]
+    if len(purpose.split()) < 15:
+        problems.append("does not say what the part is for")
+    return problems
+
+
+def private_places(path: str, text: str) -> list[str]:
+    """Paths of somebody's machine that a file names."""
+    patterns = PRIVATE_IN_TESTS if path.startswith("tests/") else PRIVATE
+    return [f"{path}: {match[0]}" for pattern in patterns for match in re.finditer(pattern, text)]
+
+
+def decision_problems(texts: Mapping[str, str]) -> list[str]:
+    """What is wrong with the decision records (file name to text)."""
+    problems = []
+    for position, name in enumerate(sorted(texts), start=1):
+        text = texts[name]
+        if not re.fullmatch(rf"{position:04}-[a-z0-9-]+\.md", name):
+            problems.append(f"{name}: number {position:04} is next")
+        if not text.startswith(f"# {name[:4]}. "):
+            problems.append(f"{name}: begins with its number and title")
+        parts = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+        if parts != ["Context", "Decision", "Consequences"] or "\nStatus: " not in text:
+            problems.append(f"{name}: wants Status, Context, Decision, Consequences")
+    return problems

@@ -1,0 +1,41 @@
+"""The command line starts fast because its first imports are light."""
+
+from __future__ import annotations
+
+import sys
+
+from tests.architecture.source import SRC, Module, imports, modules, parse
+
+# Imported on every start of the command line: the standard library and each other only.
+LIGHT = (
+    f"{SRC}/schemas/machine.py",
+    f"{SRC}/schemas/units.py",
+    f"{SRC}/schemas/errors.py",
+    f"{SRC}/schemas/events.py",
+    f"{SRC}/schemas/ids.py",
+    f"{SRC}/config/paths.py",
+    f"{SRC}/config/clock.py",
+)
+
+
+def heavy_imports(module: Module) -> list[str]:
+    """What a light module imports at start that is neither standard library nor light."""
+    light = {path.removeprefix("src/").removesuffix(".py").replace("/", ".") for path in LIGHT}
+    found = []
+    for _, name in imports(module, at_start_only=True):
+        is_ours_and_light = name in light or name.rpartition(".")[0] in light
+        if name.partition(".")[0] not in sys.stdlib_module_names and not is_ours_and_light:
+            found.append(f"{module.path}: {name}")
+    return found
+
+
+def test_the_light_modules_import_only_the_standard_library() -> None:
+    assert [line for m in modules() if m.is_in(*LIGHT) for line in heavy_imports(m)] == []
+
+
+def test_a_heavy_import_in_a_light_module_is_found() -> None:
+    path = LIGHT[0]
+    assert heavy_imports(parse(path, "import pydantic"))
+    assert heavy_imports(parse(path, "from autopilot.schemas.ticket import Ticket"))
+    assert not heavy_imports(parse(path, "import enum\nfrom autopilot.schemas.ids import slug"))
+    assert not heavy_imports(parse(path, "def f():\n    import platformdirs"))
