@@ -11,6 +11,7 @@ import pytest
 
 from tests.support import claude_cli
 from tests.support.fixtures import MakeModel
+from tests.support.inner_pytest import run_pytest
 from tests.support.projects import python_project
 from tests.support.repos import make_repo
 from tests.support.scenarios import library
@@ -99,3 +100,19 @@ def test_a_failed_install_is_no_install(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(claude_cli.ClaudeUnavailableError, match="npm: npm error code ENOTFOUND"):
         claude_cli.claude_binary(tmp_path / "cache")
     assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".lock"]
+
+
+@pytest.mark.parametrize(("ci", "verdict"), [("", "1 skipped"), ("true", "1 error")])
+def test_a_client_that_cannot_be_had_is_skipped_here_and_an_error_in_ci(
+    tmp_path: Path, ci: str, verdict: str
+) -> None:
+    done = run_pytest(
+        tmp_path,
+        "def test_with_the_client(claude_binary): ...\n",
+        "-p",
+        "tests.support.fixtures",
+        "-rs",
+        environment={"CI": ci, "PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)},
+    )
+    assert verdict in done.stdout
+    assert f"Claude Code {claude_cli.VERSION} cannot be installed: npm is not on PATH" in done.stdout

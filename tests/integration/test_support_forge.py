@@ -14,6 +14,7 @@ from tests.support.forge import faults
 from tests.support.forge.server import Forge
 from tests.support.gitcmd import git, git_environment
 from tests.support.repos import commit_files
+from tests.support.wait import wait_until
 
 PULLS = "/repos/o/r/pulls"
 
@@ -209,6 +210,8 @@ def test_a_slow_answer_does_not_hold_up_the_end_of_the_test(tmp_path: Path) -> N
         forge.fail_next(faults.slow(delay_s=100))
         connection = http.client.HTTPConnection("127.0.0.1", forge.server_port, timeout=20)
         connection.request("GET", "/user", headers={"User-Agent": "t"})
+        wait_until(forge.arrivals, 20, "the request is at the forge")
+        assert forge.requests() == []
     connection.close()
 
 

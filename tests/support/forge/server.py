@@ -24,6 +24,7 @@ from tests.support.loopback import LoopbackHandler, LoopbackServer
 
 TOKEN: Final = "dummy-token-for-loopback"
 _GHES_PREFIX: Final = "/api/v3"
+_JSON_TYPE: Final = "application/json; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,13 @@ class Recorded:
         return f"{self.method} {self.path}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    status: int
+    headers: dict[str, str]
+    data: bytes
+
+
 class Forge(LoopbackServer):
     """The whole stand-in: state, faults to come, requests seen."""
 
@@ -54,6 +62,7 @@ class Forge(LoopbackServer):
         self.github = GitHub(GitHubSpec(), self.repositories, self.pulls)
         self._faults: list[Fault] = []
         self._recorded: list[Recorded] = []
+        self._arrived: list[str] = []
         self._state_lock = threading.Lock()
         super().__init__(_Handler)
 
@@ -81,12 +90,21 @@ class Forge(LoopbackServer):
                     return fault
         return None
 
+    def note_arrival(self, line: str) -> None:
+        with self._state_lock:
+            self._arrived.append(line)
+
+    def arrivals(self, part: str = "") -> list[str]:
+        """Every "METHOD /path" that reached us, answered or not yet (see `faults.slow`)."""
+        with self._state_lock:
+            return [line for line in self._arrived if part in line]
+
     def record(self, seen: Recorded) -> None:
         with self._state_lock:
             self._recorded.append(seen)
 
     def requests(self, part: str = "") -> list[Recorded]:
-        """What was asked so far, oldest first, whose "METHOD /path" holds this part."""
+        """What was answered so far, oldest first, whose "METHOD /path" holds this part."""
         with self._state_lock:
             return [seen for seen in self._recorded if part in seen.line]
 
@@ -116,42 +134,41 @@ class _Handler(LoopbackHandler):
 
     def _handle(self) -> None:
         raw = self.read_body()
-        url = urllib.parse.urlsplit(self.path)
-        line = f"{self.command} {url.path}"
-        status: int | None = None
-        try:
-            status = self._answer(line, raw)
-        finally:
-            self.server.record(
-                Recorded(
-                    self.command,
-                    url.path,
-                    url.query,
-                    _recorded_body(raw),
-                    _recorded_headers(dict(self.headers.items())),
-                    self._is_authorized(),
-                    status,
-                )
+        path, _, query = self.path.partition("?")
+        line = f"{self.command} {path}"
+        self.server.note_arrival(line)
+        reply = self._reply(self.server.take_fault(line), raw)
+        self.server.record(
+            Recorded(
+                self.command,
+                path,
+                query,
+                _recorded_body(raw),
+                _recorded_headers(dict(self.headers.items())),
+                self._is_authorized(),
+                reply.status if reply else None,
             )
+        )
+        if reply is None:
+            self.cut()
+        else:
+            self.send_bytes(reply.status, reply.headers, reply.data)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _handle  # noqa: N815 - names of the base
 
-    def _answer(self, line: str, raw: bytes) -> int | None:
-        fault = self.server.take_fault(line)
+    def _reply(self, fault: Fault | None, raw: bytes) -> _Reply | None:
+        """What to send, or None to hang up; recorded before the client can see it."""
         if fault and fault.delay_s:
             self.server.closing.wait(fault.delay_s)
         if fault is None or (fault.status is None and not fault.drop):
-            return self._send(self._work(raw))
+            return _as_reply(self._work(raw))
         if fault.after:
             self._work(raw)
         if fault.drop or fault.status is None:
-            self.cut()
             return None
         text = fault.body.get("_raw")
         data = text.encode() if text else json.dumps(fault.body).encode()
-        headers = {"Content-Type": "application/json; charset=utf-8", **fault.headers}
-        self.send_bytes(fault.status, headers, data)
-        return fault.status
+        return _Reply(fault.status, {"Content-Type": _JSON_TYPE, **fault.headers}, data)
 
     def _work(self, raw: bytes) -> Answer | git_http.GitAnswer:
         path, _, query = self.path.partition("?")
@@ -185,14 +202,6 @@ class _Handler(LoopbackHandler):
         )
         return git_http.serve(self.server.repositories.root, request)
 
-    def _send(self, answer: Answer | git_http.GitAnswer) -> int:
-        if isinstance(answer, git_http.GitAnswer):
-            self.send_bytes(answer.status, dict(answer.headers), answer.body)
-        else:
-            headers = {"Content-Type": "application/json; charset=utf-8", **answer.headers}
-            self.send_bytes(answer.status, headers, json.dumps(answer.body).encode())
-        return answer.status
-
     def _is_authorized(self) -> bool:
         kind, _, value = (self.headers.get("Authorization") or "").partition(" ")
         if kind.lower() == "basic":
@@ -201,6 +210,13 @@ class _Handler(LoopbackHandler):
             except (binascii.Error, UnicodeDecodeError):
                 return False
         return value == self.server.token
+
+
+def _as_reply(answer: Answer | git_http.GitAnswer) -> _Reply:
+    if isinstance(answer, git_http.GitAnswer):
+        return _Reply(answer.status, dict(answer.headers), answer.body)
+    headers = {"Content-Type": _JSON_TYPE, **answer.headers}
+    return _Reply(answer.status, headers, json.dumps(answer.body).encode())
 
 
 def _recorded_body(raw: bytes) -> object:
