@@ -1,0 +1,1 @@
+"""One module per family of rows; `tests.bench.registry` lists them."""
