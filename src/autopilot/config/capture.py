@@ -1,0 +1,140 @@
+"""What a child prints, on its way from the pipe into a file and the last of it into memory.
+
+Must not decode or look for lines: a child may print bytes that are no text, and a line of any length.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import sys
+from contextlib import ExitStack, suppress
+from typing import IO, TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CHUNK_BYTES = 64 * 1024
+TAIL_BYTES = 64 * 1024
+
+
+class Stream:
+    """One pipe, its file, and its tail."""
+
+    def __init__(self, path: Path, files: ExitStack) -> None:
+        """Open the file anew, for this user only, and a pipe whose far end is the child's."""
+        self.file = files.enter_context(_open_private(path, os.O_TRUNC))
+        self.near, self.far = os.pipe()
+        files.callback(os.close, self.near)
+        self._tail = bytearray()
+
+    @property
+    def tail(self) -> bytes:
+        """The last of it."""
+        return bytes(self._tail)
+
+    def keep(self, chunk: bytes) -> None:
+        """Write a chunk down."""
+        self.file.write(chunk)
+        self.file.flush()
+        self._tail += chunk
+        del self._tail[:-TAIL_BYTES]
+
+
+class Streams:
+    """Output and errors of one child. `discards` makes it read on without keeping anything."""
+
+    def __init__(self, *, output: Path, stderr: Path | None, ceiling_bytes: int | None) -> None:
+        """Take the files (None: errors go with the output) and the most that is kept of both."""
+        self._files = ExitStack()
+        self._selector = selectors.DefaultSelector()
+        self._ceiling_bytes = ceiling_bytes
+        self._seen_bytes = 0
+        self.discards = False
+        with ExitStack() as half_open:
+            half_open.callback(self.close)
+            self.output = self._open(output)
+            self.errors = self.output if stderr is None else self._open(stderr)
+            half_open.pop_all()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close files and pipes."""
+        self._selector.close()
+        self._files.close()
+
+    @property
+    def is_over_ceiling(self) -> bool:
+        """Whether the child printed more than is kept."""
+        return self._ceiling_bytes is not None and self._seen_bytes > self._ceiling_bytes
+
+    @property
+    def stderr_tail(self) -> bytes:
+        """The last of the errors; empty when they go with the output."""
+        return b"" if self.errors is self.output else self.errors.tail
+
+    def wake_when_ended(self, pid: int) -> None:
+        """Let `pump` return early when the child ends, where the system can tell (pidfd_open(2))."""
+        if sys.platform == "linux":
+            with suppress(OSError):
+                descriptor = os.pidfd_open(pid)
+                self._files.callback(os.close, descriptor)
+                self._selector.register(descriptor, selectors.EVENT_READ, None)
+
+    def close_far_ends(self) -> None:
+        """Give up the child's ends, so that the pipe ends when the child's side does."""
+        for stream in {self.output, self.errors}:
+            os.close(stream.far)
+
+    def has_input(self) -> bool:
+        """Whether something waits to be moved, the end of a pipe included."""
+        return bool(self._selector.select(0))
+
+    def pump(self, timeout_s: float) -> tuple[bool, list[bytes]]:
+        """Move what has arrived.
+
+        Args:
+            timeout_s: how long to wait for the first of it.
+
+        Returns:
+            Whether anything was moved, and the chunks of output (not of errors) in their order.
+        """
+        moved, chunks = False, []
+        for key, _ in self._selector.select(timeout_s):
+            stream: Stream | None = key.data
+            raw = os.read(stream.near, CHUNK_BYTES) if stream is not None else b""
+            if stream is None or not raw:
+                self._selector.unregister(key.fileobj)
+                continue
+            moved = True
+            kept = self._keep(stream, raw)
+            if kept and stream is self.output:
+                chunks.append(kept)
+        return moved, chunks
+
+    def _keep(self, stream: Stream, raw: bytes) -> bytes:
+        room = len(raw) if self._ceiling_bytes is None else max(0, self._ceiling_bytes - self._seen_bytes)
+        self._seen_bytes += len(raw)
+        kept = raw[:room]
+        if kept and not self.discards:
+            stream.keep(kept)
+        return kept
+
+    def _open(self, path: Path) -> Stream:
+        stream = Stream(path, self._files)
+        self._selector.register(stream.near, selectors.EVENT_READ, stream)
+        return stream
+
+
+def append_to(path: Path) -> IO[bytes]:
+    """Open a file of ours at its end, for this user only."""
+    return _open_private(path, os.O_APPEND)
+
+
+def _open_private(path: Path, how: int) -> IO[bytes]:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600), "wb")

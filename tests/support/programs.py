@@ -1,0 +1,34 @@
+"""Runs a program through the product's process funnel, with the options a test does not care for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from autopilot.config import proc
+from autopilot.config.clock import SystemClock
+
+PYTHON: Final = (sys.executable, "-I", "-S", "-c")
+CLOCK: Final = SystemClock()
+
+
+def start(
+    argv: tuple[str, ...],
+    folder: Path,
+    *,
+    env: Mapping[str, str] | None = None,
+    wall_s: float = 30,
+    **more: Any,  # noqa: ANN401  handed on as they are
+) -> proc.Exit:
+    """Run it in a folder; its output goes to `out` there. `more` goes on to `proc.run`."""
+    options: dict[str, object] = {
+        "output": folder / "out",
+        "cwd": folder,
+        "clock": CLOCK,
+        "grace_s": 5.0,
+        **more,
+    }
+    return proc.run(argv, env={"PATH": os.defpath} if env is None else env, wall_s=wall_s, **options)  # type: ignore[arg-type]
