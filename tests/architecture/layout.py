@@ -9,17 +9,18 @@ from pathlib import PurePosixPath
 from tests.architecture.source import imports, parse
 
 DRAWERS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
-# Folders where a new file means a new kind of something, and a line in registry.py.
-REGISTRIES = (
-    "runner/agents",
-    "runner/gates",
-    "runner/phases",
-    "runner/sandbox",
-    "runner/stacks",
-    "publish/forges",
-    "publish/trackers",
-)
 REGISTRY = "registry.py"
+# Folders where a new file means a new kind of something, and the file that lists the kinds.
+REGISTRIES: Mapping[str, str] = {
+    "runner/agents": REGISTRY,
+    "runner/gates": REGISTRY,
+    "runner/phases": REGISTRY,
+    "runner/sandbox": REGISTRY,
+    "runner/stacks": REGISTRY,
+    "publish/forges": REGISTRY,
+    "publish/trackers": REGISTRY,
+    "daemon/cli": "verbs.py",
+}
 README_LINES = range(12, 31)
 README_HEADINGS = ("## What it must not do", "## Where to begin reading")
 # Places on one person's machine. In tests such paths can be data; there only ours count.
@@ -32,17 +33,17 @@ def drawers(paths: Iterable[PurePosixPath]) -> list[str]:
     return [str(path) for path in paths if DRAWERS & {path.stem, *path.parent.parts}]
 
 
-def unregistered(folder: Mapping[str, str]) -> list[str]:
+def unregistered(folder: Mapping[str, str], registry: str = REGISTRY) -> list[str]:
     """Modules of a registry folder (name to text) that neither the registry nor a sibling names."""
-    kinds = {name for name in folder if name not in {"__init__.py", REGISTRY} and name[0] != "_"}
+    kinds = {name for name in folder if name != registry and name[0] != "_"}
     if not kinds:
         return []
-    if REGISTRY not in folder:
-        return [REGISTRY]
+    if registry not in folder:
+        return [registry]
     named: set[str] = set()
     for name, text in folder.items():
         used = {part for _, dotted in imports(parse(name, text)) for part in dotted.split(".")}
-        words = set(re.findall(r"\w+", text)) if name == REGISTRY else used
+        words = set(re.findall(r"\w+", text)) if name == registry else used
         named |= words - {PurePosixPath(name).stem}
     return sorted(name for name in kinds if PurePosixPath(name).stem not in named)
 
@@ -63,6 +64,12 @@ def private_places(path: str, text: str) -> list[str]:
     """Paths of somebody's machine that a file names."""
     patterns = PRIVATE_IN_TESTS if path.startswith("tests/") else PRIVATE
     return [f"{path}: {match[0]}" for pattern in patterns for match in re.finditer(pattern, text)]
+
+
+def forced_pushes(path: str, text: str) -> list[str]:
+    """Commands in a text that push with plain force."""
+    pattern = r"git push\b[^\n]*\s(--force(?!-with-lease)|-f)\b"
+    return [f"{path}: {match[0]}" for match in re.finditer(pattern, text)]
 
 
 def decision_problems(texts: Mapping[str, str]) -> list[str]:

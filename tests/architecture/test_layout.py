@@ -11,6 +11,7 @@ from tests.architecture.layout import (
     REGISTRIES,
     decision_problems,
     drawers,
+    forced_pushes,
     private_places,
     readme_problems,
     unregistered,
@@ -61,7 +62,7 @@ def test_no_module_is_a_drawer_for_leftovers() -> None:
 @pytest.mark.parametrize("folder", REGISTRIES)
 def test_every_kind_has_its_line_in_the_registry(folder: str) -> None:
     texts = {path.name: (ROOT / path).read_text(encoding="utf-8") for path in source_paths(folder)}
-    assert unregistered(texts) == []
+    assert unregistered(texts, REGISTRIES[folder]) == []
 
 
 @pytest.mark.parametrize(
@@ -103,6 +104,18 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
 def test_a_private_place_is_found(path: str, text: str) -> None:
     assert private_places(path, text)
     assert not private_places("tests/unit/x.py", "guard('rm -rf /root/x')")
+
+
+def test_no_script_or_document_forces_a_push() -> None:
+    paths = [p for p in tree_files() if p.suffix == ".md" or p.parts[0] in {"script", ".ci"}]
+    found = [line for p in paths for line in forced_pushes(str(p), (ROOT / p).read_text(encoding="utf-8"))]
+    assert found == []
+
+
+@pytest.mark.parametrize("text", ["git push origin x --force", "`git push -f`"])
+def test_a_forced_push_is_found(text: str) -> None:
+    assert forced_pushes("README.md", text)
+    assert not forced_pushes("README.md", "git push --force-with-lease=x:y origin")
 
 
 def test_decisions_are_numbered_and_complete() -> None:

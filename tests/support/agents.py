@@ -20,8 +20,11 @@ from tests.support.projects import Project
 LIFE_S: Final = 120
 MIB: Final = 1 << 20
 RESULT_LINE: Final = '{"type": "usage", "cost_usd": 0.01, "input_tokens": 100, "output_tokens": 10}'
+# Shell and Python at once: a path with a space cannot stand after `#!`.
 _HEAD: Final = """\
-#!{python} -IS
+#!/bin/sh
+'''exec' "{python}" -IS "$0" "$@"
+' '''
 import os, signal, subprocess, sys
 signal.alarm({life_s})
 MARK = {mark!r}

@@ -18,7 +18,7 @@ def _against_empty_python(*arguments: str) -> Row:
             start = [sys.executable, "-P"]
             where = Path(home)
             cli = command(
-                [*start, "-m", "autopilot.daemon.cli.main", *arguments], environment=environment, cwd=where
+                [*start, "-m", "autopilot.daemon.cli", *arguments], environment=environment, cwd=where
             )
             empty = command([*start, "-c", "pass"], environment=environment, cwd=where)
             return interleaved(cli, empty, rounds)
