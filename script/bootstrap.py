@@ -29,7 +29,8 @@ def main(argv: list[str]) -> int:
     options = {f"--{name}": name for name in PROFILES}
     unknown = [word for word in argv if word not in options]
     if unknown:
-        print(f"script/bootstrap: unknown option {unknown[0]} (known: {' '.join(options)})")
+        known = " ".join(options)
+        print(f"script/bootstrap: unknown option {unknown[0]} (known: {known})", file=sys.stderr)
         return 2
     profile = options[argv[-1]] if argv else "dev"
     with (ROOT / ".venv.lock").open("w") as lock:
