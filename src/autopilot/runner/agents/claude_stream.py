@@ -1,0 +1,173 @@
+"""Understands the `stream-json` output of Claude Code.
+
+Must not decide what the run's end means (`claude_verdict`). Unknown event types and keys are tolerated: the
+client adds some with every release. What was measured is in docs/agents/claude.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from autopilot.runner.agents.events import AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
+from autopilot.runner.agents.framing import JsonLines
+from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms, items, mapping, text
+from autopilot.schemas.run import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_KNOWN_TYPES = frozenset({"system", "assistant", "user", "result", "rate_limit_event", "stream_event"})
+_SYNTHETIC = "<synthetic>"
+# One refusal may be a login being renewed; at the third the client would go on for minutes.
+_HOPELESS_RETRIES = 3
+
+
+@dataclass(slots=True)
+class ClaudeFacts:
+    """What the stream has told so far."""
+
+    result: Mapping[str, Any] | None = None
+    results: int = 0
+    error: str = ""
+    refused_logins: int = 0
+    last_text: str = ""
+    limit: Limited | None = None
+    denials: dict[str, str] = field(default_factory=dict)
+    unknown: dict[str, int] = field(default_factory=dict)
+    version: str = ""
+    cost_micro_usd: int | None = None
+    is_cost_known: bool = False
+
+
+class ClaudeStream:
+    """Reads the stream of one process."""
+
+    def __init__(self) -> None:
+        """Start before the first byte."""
+        self.lines = JsonLines()
+        self.facts = ClaudeFacts()
+        self._usages: dict[str, Mapping[str, Any]] = {}
+
+    def feed(self, chunk: bytes) -> list[AgentEvent]:
+        """Take the next piece of output."""
+        return self._read(self.lines.feed(chunk))
+
+    def end(self) -> list[AgentEvent]:
+        """Take what came after the last newline."""
+        return self._read(self.lines.end())
+
+    def usage(self) -> Usage:
+        """Give the counters so far: those of the result, else the sum over the messages, each once."""
+        facts = self.facts
+        turns = count(facts.result.get("num_turns")) if facts.result else len(self._usages)
+        spent = self._spent()
+        return Usage(
+            cost_micro_usd=spent.cost_micro_usd or 0,
+            known=facts.is_cost_known,
+            input_tokens=spent.input_tokens,
+            output_tokens=spent.output_tokens,
+            cached_tokens=spent.cached_tokens,
+            turns=turns,
+        )
+
+    def _read(self, lines: list[Mapping[str, Any] | str]) -> list[AgentEvent]:
+        return [event for line in lines if not isinstance(line, str) for event in self._take(line)]
+
+    def _take(self, event: Mapping[str, Any]) -> list[AgentEvent]:
+        match event.get("type"):
+            case "assistant":
+                return self._assistant(event)
+            case "user":
+                return [UsedTool("")] if _has_tool_result(event) else []
+            case "result":
+                return self._result(event)
+            case "rate_limit_event":
+                return self._limit(mapping(event.get("rate_limit_info")))
+            case "system":
+                return self._system(event)
+            case other if other not in _KNOWN_TYPES:
+                name = text(other)[:64] or "(no type)"
+                self.facts.unknown[name] = self.facts.unknown.get(name, 0) + 1
+        return []
+
+    def _assistant(self, event: Mapping[str, Any]) -> list[AgentEvent]:
+        message = mapping(event.get("message"))
+        self.facts.error = text(event.get("error")) or self.facts.error
+        if message.get("model") != _SYNTHETIC:
+            # The blocks of one message repeat its id and its usage: counted once.
+            self._usages[text(message.get("id"))] = mapping(message.get("usage"))
+        said: list[AgentEvent] = []
+        for block in items(message.get("content")):
+            if block.get("type") == "text" and (words := text(block.get("text"))):
+                said.append(Spoke(words))
+                self.facts.last_text = words
+            elif block.get("type") == "tool_use":
+                said.append(UsedTool(text(block.get("name"))))
+        return said
+
+    def _system(self, event: Mapping[str, Any]) -> list[AgentEvent]:
+        match event.get("subtype"):
+            case "init":
+                self.facts.version = text(event.get("claude_code_version"))
+            case "permission_denied":
+                tool = text(event.get("tool_name"))
+                self.facts.denials[text(event.get("tool_use_id")) or tool] = tool
+            case "api_retry" if event.get("error") == "authentication_failed":
+                self.facts.error = "authentication_failed"
+                self.facts.refused_logins += 1
+                if self.facts.refused_logins >= _HOPELESS_RETRIES:
+                    return [Hopeless("agent-not-authenticated")]
+        return []
+
+    def _limit(self, info: Mapping[str, Any]) -> list[AgentEvent]:
+        limit = Limited(
+            is_refused=info.get("status") == "rejected",
+            resets_ms=epoch_ms(info.get("resetsAt")),
+            window=text(info.get("rateLimitType")),
+        )
+        if limit.is_refused or self.facts.limit is None:
+            self.facts.limit = limit
+        return [limit]
+
+    def _result(self, event: Mapping[str, Any]) -> list[AgentEvent]:
+        facts = self.facts
+        facts.result, facts.results = event, facts.results + 1
+        for denial in items(event.get("permission_denials")):
+            facts.denials[text(denial.get("tool_use_id")) or str(len(facts.denials))] = _denied(denial)
+        cost = cost_micro_usd(event.get("total_cost_usd"))
+        facts.is_cost_known = cost is not None
+        facts.cost_micro_usd = cost if cost is not None else facts.cost_micro_usd
+        return [self._spent(cost)]
+
+    def _spent(self, cost: int | None = None) -> Spent:
+        models = [mapping(model) for model in mapping((self.facts.result or {}).get("modelUsage")).values()]
+        known = cost if cost is not None else self.facts.cost_micro_usd
+        if models:
+            # `usage` of a result leaves out requests that were cut short; `modelUsage` has them.
+            return Spent(
+                known,
+                sum(count(m.get("inputTokens")) + count(m.get("cacheCreationInputTokens")) for m in models),
+                sum(count(m.get("outputTokens")) for m in models),
+                sum(count(m.get("cacheReadInputTokens")) for m in models),
+            )
+        each = list(self._usages.values())
+        return Spent(
+            known,
+            sum(count(u.get("input_tokens")) + count(u.get("cache_creation_input_tokens")) for u in each),
+            sum(count(u.get("output_tokens")) for u in each),
+            sum(count(u.get("cache_read_input_tokens")) for u in each),
+        )
+
+
+def _has_tool_result(event: Mapping[str, Any]) -> bool:
+    content = mapping(event.get("message")).get("content")
+    return any(block.get("type") == "tool_result" for block in items(content))
+
+
+def _denied(denial: Mapping[str, Any]) -> str:
+    """Name a refused tool with the one argument that tells what it was about."""
+    asked = mapping(denial.get("tool_input"))
+    about = next((text(asked[key]) for key in ("command", "file_path", "url") if text(asked.get(key))), "")
+    tool = text(denial.get("tool_name")) or "a tool"
+    return f"{tool}({about[:200]})" if about else tool

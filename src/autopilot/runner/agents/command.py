@@ -1,0 +1,144 @@
+"""Any executable as the agent: the prompt is a file, the worktree its folder, JSON lines are welcome.
+
+Must not need anything of the program but that it ends. It finds the prompt by AUTOPILOT_PROMPT_FILE
+and in place of `{prompt}` among its arguments. On stdout it may write, one JSON object a line:
+`{"type":"usage","cost_usd":0.12,"input_tokens":9,"output_tokens":4}` (totals of this process so far),
+`{"type":"message","text":"…"}`, `{"type":"tool","name":"…"}`, `{"type":"question","text":"…"}`,
+`{"type":"result","ok":true,"summary":"…"}`. Anything else is taken for plain text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autopilot.runner.agents.adapter import AgentReport, Launch
+from autopilot.runner.agents.events import Asked, Spent, Spoke, UsedTool
+from autopilot.runner.agents.framing import JsonLines
+from autopilot.runner.agents.numbers import cost_micro_usd, count, text
+from autopilot.runner.agents.plain import one_line, plain_tail
+from autopilot.runner.agents.questions import MAX_QUESTIONS, clean_question, questions_in
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.run import Outcome, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autopilot.runner.agents.adapter import Ending, Order
+    from autopilot.runner.agents.events import AgentEvent
+
+PROMPT_PLACEHOLDER = "{prompt}"
+PROMPT_VARIABLE = "AUTOPILOT_PROMPT_FILE"
+_KEPT_TEXT_CHARS = 8000
+
+
+class CommandAgent:
+    """One process of the operator's command."""
+
+    def __init__(self) -> None:
+        """Start before the first byte."""
+        self._lines = JsonLines()
+        self._usage = Usage()
+        self._is_cost_bad = False
+        self._questions: list[str] = []
+        self._said = ""
+        self._result: Mapping[str, Any] | None = None
+
+    def launch(self, order: Order) -> Launch:
+        """Start the operator's argv with the prompt's path in it.
+
+        Raises:
+            ConfigError: the agent has no argv.
+        """
+        if not order.agent.argv:
+            what = f"the agent {order.agent.name!r} has no argv"
+            raise ConfigError("agent-without-argv", what, hint='set argv = ["program", …] in its table')
+        prompt = str(order.prompt)
+        return Launch(
+            argv=tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in order.agent.argv),
+            passes=order.agent.env_pass,
+            extra={PROMPT_VARIABLE: prompt},
+        )
+
+    def feed(self, chunk: bytes) -> list[AgentEvent]:
+        """Take the next piece of its output."""
+        return self._read(self._lines.feed(chunk))
+
+    def finish(self, ending: Ending) -> AgentReport:
+        """Judge by its own result line where there is one, else by its exit code."""
+        self._read(self._lines.end())
+        outcome, code, message = self._judge(ending)
+        return AgentReport(
+            outcome=outcome,
+            code=code,
+            message=message,
+            usage=self._usage,
+            questions=self._asked() if outcome is None else (),
+            final_text=self._final_text(),
+            warnings=self._warnings(ending) if outcome is None else (),
+        )
+
+    def usage(self) -> Usage:
+        """Give its counters as they stand."""
+        return self._usage
+
+    def _read(self, lines: list[Mapping[str, Any] | str]) -> list[AgentEvent]:
+        return [event for line in lines for event in self._take(line)]
+
+    def _take(self, line: Mapping[str, Any] | str) -> list[AgentEvent]:
+        if isinstance(line, str):
+            self._say(line)
+            return [Spoke(line)]
+        words = text(line.get("text"))
+        match line.get("type"):
+            case "usage":
+                return [self._spend(line)]
+            case "message":
+                self._say(words)
+                return [Spoke(words)]
+            case "tool":
+                return [UsedTool(text(line.get("name")))]
+            case "question" if words:
+                self._questions.append(words)
+                return [Asked(clean_question(words))]
+            case "result":
+                self._result = line
+        return []
+
+    def _spend(self, line: Mapping[str, Any]) -> Spent:
+        cost = cost_micro_usd(line.get("cost_usd"))
+        self._is_cost_bad = self._is_cost_bad or cost is None
+        self._usage = Usage(
+            cost_micro_usd=self._usage.cost_micro_usd if cost is None else cost,
+            known=not self._is_cost_bad,
+            input_tokens=count(line.get("input_tokens")),
+            output_tokens=count(line.get("output_tokens")),
+            turns=self._usage.turns + 1,
+        )
+        return Spent(cost, self._usage.input_tokens, self._usage.output_tokens)
+
+    def _say(self, words: str) -> None:
+        self._said = f"{self._said}\n{words}"[-_KEPT_TEXT_CHARS:]
+
+    def _final_text(self) -> str:
+        return text((self._result or {}).get("summary")) or plain_tail(self._said)
+
+    def _asked(self) -> tuple[str, ...]:
+        asked = (clean_question(question) for question in self._questions)
+        both = dict.fromkeys((*asked, *questions_in(self._final_text())))
+        return tuple(question for question in both if question)[:MAX_QUESTIONS]
+
+    def _judge(self, ending: Ending) -> tuple[Outcome | None, str, str]:
+        result_ok = (self._result or {}).get("ok")
+        if result_ok is False:
+            said = one_line(self._final_text()) or "it gave no reason"
+            return Outcome.AGENT_FAILED, "agent-gave-up", f"the agent says that it failed: {said}"
+        if ending.is_clean or result_ok is True:
+            return None, "agent-finished", "the agent came to its end"
+        said = one_line(ending.tail) or one_line(self._said)
+        code = "agent-failed" if said else "agent-failed-unknown"
+        return Outcome.AGENT_FAILED, code, f"the agent ended ({ending}): {said or 'it said nothing'}"
+
+    def _warnings(self, ending: Ending) -> tuple[str, ...]:
+        if ending.is_clean:
+            return ()
+        return (f"non-zero exit after result ({ending}); the work is kept and the gates decide",)

@@ -1,0 +1,34 @@
+"""Every kind of agent, by the name that the configuration uses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.runner.agents.claude import ClaudeAgent
+from autopilot.runner.agents.command import CommandAgent
+from autopilot.runner.agents.scripted import ScriptedAgent
+from autopilot.schemas.errors import ConfigError
+
+if TYPE_CHECKING:
+    from autopilot.runner.agents.adapter import Agent
+    from autopilot.schemas.run import AgentSpec
+
+_KINDS: dict[str, type[Agent]] = {
+    "claude": ClaudeAgent,
+    "command": CommandAgent,
+    "scripted": ScriptedAgent,
+}
+KINDS = tuple(_KINDS)
+
+
+def new_agent(spec: AgentSpec) -> Agent:
+    """Make the adapter for one process.
+
+    Raises:
+        ConfigError: there is no agent of that kind.
+    """
+    kind = _KINDS.get(spec.kind)
+    if kind is None:
+        what = f"the agent {spec.name!r} is of the unknown kind {spec.kind!r}"
+        raise ConfigError("agent-kind-unknown", what, hint=f"choose one of {', '.join(KINDS)}")
+    return kind()

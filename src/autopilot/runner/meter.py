@@ -1,0 +1,50 @@
+"""What a run has spent, from the counters its agent processes show.
+
+Must not read a price or a clock. A run counts at the largest spend ever recorded for it: a repeated reading
+adds nothing, a lower one refunds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Micro-dollars of one run. `base` is what earlier processes and counters came to."""
+
+    ceiling_micro_usd: int | None
+    base_micro_usd: int = 0
+    last_micro_usd: int = 0
+    is_known: bool = True
+
+    @property
+    def total_micro_usd(self) -> int:
+        """What the run has spent so far, as far as it is known."""
+        return self.base_micro_usd + self.last_micro_usd
+
+    @property
+    def left_micro_usd(self) -> int | None:
+        """What may still be spent; None without a ceiling."""
+        if self.ceiling_micro_usd is None:
+            return None
+        return max(0, self.ceiling_micro_usd - self.total_micro_usd)
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether the ceiling is reached."""
+        return self.left_micro_usd == 0
+
+    def next_process(self) -> Meter:
+        """A new process counts from zero again."""
+        return Meter(self.ceiling_micro_usd, self.total_micro_usd, 0, self.is_known)
+
+    def read(self, cost_micro_usd: int) -> Meter:
+        """Take a reading of the present process's counter; one that fell has started anew."""
+        if cost_micro_usd < self.last_micro_usd:
+            return Meter(self.ceiling_micro_usd, self.total_micro_usd, cost_micro_usd, self.is_known)
+        return Meter(self.ceiling_micro_usd, self.base_micro_usd, cost_micro_usd, self.is_known)
+
+    def lost_sight(self) -> Meter:
+        """A process ended without telling what it had spent: the total is only a lower bound now."""
+        return Meter(self.ceiling_micro_usd, self.base_micro_usd, self.last_micro_usd, is_known=False)
