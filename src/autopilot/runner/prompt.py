@@ -88,7 +88,7 @@ def _failing_at_base(baseline: Baseline | None) -> Sequence[str]:
 
 def _again(round_no: int) -> str:
     return (
-        f"This is round {round_no}. Your earlier edits are in the folder. Checks of it came out red; mend the "
+        f"This is round {round_no}. Your earlier edits are in the folder. Checks came out red: mend the "
         "cause in the code. Never weaken, skip or delete a test to turn a check green. What they said:"
     )
 
@@ -104,7 +104,7 @@ def _rules(language: str) -> str:
             "- Leave no scratch files behind.",
             "- If you cannot go on without a decision of a person, change nothing more and end with one line",
             f"  `{QUESTION_PREFIX} <your question>` for each question. Ask only what you cannot decide.",
-            "- End with a short summary for a reviewer: what you changed and why. Name no tool that wrote it.",
+            "- End with a short summary for a reviewer: what you changed and why, but not who wrote it.",
             f"- Write that summary in this language: {language}.",
         )
     )

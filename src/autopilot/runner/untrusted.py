@@ -17,7 +17,8 @@ _TAG_LOOK_ALIKE = re.compile(
     r"(?=[\s/\\]*untrusted[\s\-_\u2010-\u2015\u2212\ufe58\ufe63\uff0d]*data)",
     re.IGNORECASE,
 )
-# C0 and C1 without tab and newline; direction marks and overrides; invisible blanks that no script needs; tag characters and the variation selectors that text can be hidden in.
+# C0 and C1 without tab and newline, direction marks and overrides, invisible blanks that no script needs, and
+# the planes of tag characters and variation selectors that whole texts can be hidden in.
 _HIDDEN = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
     r"\U000e0000-\U000e0fff]"

@@ -6,7 +6,6 @@ client adds some with every release. What was measured is in docs/agents/claude.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from autopilot.runner.agents.events import AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
@@ -23,21 +22,20 @@ _SYNTHETIC = "<synthetic>"
 _HOPELESS_RETRIES = 3
 
 
-@dataclass(slots=True)
 class ClaudeFacts:
     """What the stream has told so far."""
 
-    result: Mapping[str, Any] | None = None
-    results: int = 0
-    error: str = ""
-    refused_logins: int = 0
-    last_text: str = ""
-    limit: Limited | None = None
-    denials: dict[str, str] = field(default_factory=dict)
-    unknown: dict[str, int] = field(default_factory=dict)
-    version: str = ""
-    cost_micro_usd: int | None = None
-    is_cost_known: bool = False
+    def __init__(self) -> None:
+        """Start with nothing told."""
+        self.result: Mapping[str, Any] | None = None
+        self.error = ""
+        self.refused_logins = 0
+        self.last_text = ""
+        self.limit: Limited | None = None
+        self.denials: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+        self.cost_micro_usd: int | None = None
+        self.is_cost_known = False
 
 
 class ClaudeStream:
@@ -108,8 +106,6 @@ class ClaudeStream:
 
     def _system(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         match event.get("subtype"):
-            case "init":
-                self.facts.version = text(event.get("claude_code_version"))
             case "permission_denied":
                 tool = text(event.get("tool_name"))
                 self.facts.denials[text(event.get("tool_use_id")) or tool] = tool
@@ -132,7 +128,7 @@ class ClaudeStream:
 
     def _result(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         facts = self.facts
-        facts.result, facts.results = event, facts.results + 1
+        facts.result = event
         for denial in items(event.get("permission_denials")):
             facts.denials[text(denial.get("tool_use_id")) or str(len(facts.denials))] = _denied(denial)
         cost = cost_micro_usd(event.get("total_cost_usd"))

@@ -1,4 +1,4 @@
-"""Every kind of agent, by the name that the configuration uses."""
+"""Every kind of agent, by the name that the configuration uses (`scripted` starts `scripted_player`)."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from autopilot.runner.agents.scripted import ScriptedAgent
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from autopilot.runner.agents.adapter import Agent
     from autopilot.schemas.run import AgentSpec
 
-_KINDS: dict[str, type[Agent]] = {
+_KINDS: Mapping[str, type[Agent]] = {
     "claude": ClaudeAgent,
     "command": CommandAgent,
     "scripted": ScriptedAgent,

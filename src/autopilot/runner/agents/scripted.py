@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from pathlib import Path
+from importlib import resources
 from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import Launch
@@ -17,7 +17,7 @@ from autopilot.schemas.errors import ConfigError
 if TYPE_CHECKING:
     from autopilot.runner.agents.adapter import Order
 
-_PLAYER = Path(__file__).with_name("scripted_player.py")
+_PACKAGE, _PLAYER = "autopilot.runner.agents", "scripted_player.py"
 
 
 class ScriptedAgent(CommandAgent):
@@ -35,7 +35,7 @@ class ScriptedAgent(CommandAgent):
             raise ConfigError("agent-without-script", what, hint='set script = "/path/to/script.yaml"')
         return Launch(
             argv=(
-                *(order.agent.argv or (sys.executable, "-P", str(_PLAYER))),
+                *(order.agent.argv or (sys.executable, "-P", str(resources.files(_PACKAGE) / _PLAYER))),
                 *("--script", str(script)),
                 *("--attempt", str(order.attempt), "--round", str(order.round_no)),
                 *("--answers", json.dumps(order.answers)),

@@ -1,0 +1,270 @@
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autopilot.runner.agents.adapter import AgentReport, Ending, Order
+from autopilot.runner.agents.claude import AUTH_VARIABLES, ClaudeAgent
+from autopilot.runner.agents.events import AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
+from autopilot.schemas.run import AgentSpec, Outcome
+from tests.support.captures import Capture, claude, claude_names
+
+BOTH = ("2.1.197", "2.1.332")
+RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "total_cost_usd": 0.5}
+
+
+def ending(code: int, tail: str = "") -> Ending:
+    return Ending(code, None, tail) if code >= 0 else Ending(None, -code, tail)
+
+
+def play(data: bytes, code: int = 0, tail: str = "") -> tuple[AgentReport, list[AgentEvent]]:
+    agent = ClaudeAgent()
+    events = [event for start in range(0, len(data), 997) for event in agent.feed(data[start : start + 997])]
+    return agent.finish(ending(code, tail)), events
+
+
+def replay(capture: Capture) -> tuple[AgentReport, list[AgentEvent]]:
+    return play(capture.stdout, capture.exit_code, capture.stderr)
+
+
+def lines(*events: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(event).encode() + b"\n" for event in events)
+
+
+MATRIX = [
+    ("success", BOTH, None, "agent-finished"),
+    ("partial", BOTH, None, "agent-finished"),
+    ("cut", BOTH, None, "agent-finished"),
+    ("background", BOTH, None, "agent-finished"),
+    ("two-messages", BOTH, None, "agent-finished"),
+    ("unknown-model", BOTH, None, "agent-finished"),
+    ("usage-warning", BOTH, None, "agent-finished"),
+    ("denials", BOTH, None, "agent-finished"),
+    ("parallel", ("2.1.332",), None, "agent-finished"),
+    ("hook-block", ("2.1.332",), None, "agent-finished"),
+    ("error-429-then-ok", ("2.1.332",), None, "agent-finished"),
+    ("background-term", ("2.1.332",), None, "agent-finished"),
+    ("error-429", BOTH, Outcome.AGENT_FAILED, "agent-rate-limited"),
+    ("plain-429-oauth", BOTH, Outcome.AGENT_FAILED, "agent-rate-limited"),
+    ("usage-limit-api-key", ("2.1.332",), Outcome.AGENT_FAILED, "agent-rate-limited"),
+    ("usage-limit", BOTH, Outcome.USAGE_LIMIT, "agent-usage-limit"),
+    ("error-529", ("2.1.332",), Outcome.AGENT_FAILED, "agent-service-down"),
+    ("error-500", ("2.1.332",), Outcome.AGENT_FAILED, "agent-service-down"),
+    ("refused-connection", ("2.1.332",), Outcome.AGENT_FAILED, "agent-unreachable"),
+    ("error-401", BOTH, Outcome.CREDENTIAL, "agent-not-authenticated"),
+    ("error-403", ("2.1.332",), Outcome.CREDENTIAL, "agent-not-authenticated"),
+    ("no-key", ("2.1.332",), Outcome.CREDENTIAL, "agent-not-authenticated"),
+    ("credit", ("2.1.332",), Outcome.CREDENTIAL, "agent-billing"),
+    ("error-404-model", ("2.1.332",), Outcome.CONFIGURATION, "agent-model-unknown"),
+    ("prompt-too-long", ("2.1.332",), Outcome.AGENT_FAILED, "agent-prompt-too-long"),
+    ("budget", BOTH, Outcome.OVER_CEILING, "run-ceiling"),
+    ("max-turns", ("2.1.332",), Outcome.AGENT_FAILED, "agent-max-turns"),
+    ("bad-resume", BOTH, Outcome.AGENT_FAILED, "agent-error"),
+    ("sigint-api", BOTH, Outcome.AGENT_FAILED, "agent-no-result"),
+    ("sigterm-api", BOTH, Outcome.AGENT_FAILED, "agent-no-result"),
+    ("bad-flag", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
+    ("no-verbose", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
+    ("root-skip", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
+    ("duplicate-session", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
+]
+ROWS = [(name, version, outcome, code) for name, versions, outcome, code in MATRIX for version in versions]
+
+
+@pytest.mark.parametrize(("name", "version", "outcome", "code"), ROWS)
+def test_every_row_of_the_outcome_matrix_gets_its_verdict(
+    name: str, version: str, outcome: Outcome | None, code: str
+) -> None:
+    report, _ = replay(claude(name, version))
+    assert (report.outcome, report.code) == (outcome, code)
+    assert report.message
+
+
+@pytest.mark.parametrize(("name", "version"), [row for row in claude_names() if row[1] != "made"])
+def test_every_recorded_stream_is_read_without_a_damaged_line(name: str, version: str) -> None:
+    report, _ = replay(claude(name, version))
+    assert not [warning for warning in report.warnings if "JSON" in warning]
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "cost", "tokens"),
+    [
+        ("success", "2.1.197", 31_530, (7150, 140, 14100)),
+        ("success", "2.1.332", 31_530, (7150, 140, 14100)),
+        ("budget", "2.1.332", 54_000, (3000, 3000, 0)),
+        ("two-messages", "2.1.332", 36_000, None),
+        ("background", "2.1.332", 11_250, None),
+        ("parallel", "2.1.332", 7_500, (2000, 100, 0)),
+    ],
+)
+def test_cost_and_tokens_are_the_last_totals_of_the_client(
+    name: str, version: str, cost: int, tokens: tuple[int, int, int] | None
+) -> None:
+    usage = replay(claude(name, version))[0].usage
+    assert (usage.cost_micro_usd, usage.known) == (cost, True)
+    if tokens:
+        assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == tokens
+
+
+def test_the_blocks_of_one_message_count_its_usage_once() -> None:
+    capture = claude("parallel")
+    started = capture.stdout[: capture.stdout.index(b'"type":"result"')]
+    agent = ClaudeAgent()
+    agent.feed(started[: started.rindex(b"\n") + 1])
+    assert agent.usage().input_tokens == 2000
+    assert not agent.usage().known
+
+
+@pytest.mark.parametrize("cost", [None, -1, float("nan"), float("inf"), "0.1", True])
+def test_a_result_without_a_usable_cost_is_of_unknown_cost(cost: object) -> None:
+    report, _ = play(lines({**RESULT, "total_cost_usd": cost}))
+    assert report.outcome is None
+    assert not report.usage.known
+
+
+def test_a_cut_stream_of_requests_is_counted_from_the_models_not_the_empty_usage() -> None:
+    usage = replay(claude("cut", "2.1.197"))[0].usage
+    assert usage.input_tokens > 0
+
+
+@pytest.mark.parametrize("version", BOTH)
+def test_a_usage_limit_carries_the_time_from_the_event_not_from_the_text(version: str) -> None:
+    report, events = replay(claude("usage-limit", version))
+    assert report.resets_ms == 1_800_000_000_000
+    assert Limited(is_refused=True, resets_ms=1_800_000_000_000, window="five_hour") in events
+
+
+@pytest.mark.parametrize("version", BOTH)
+def test_a_refusal_without_a_reset_time_is_no_usage_limit(version: str) -> None:
+    report, _ = replay(claude("plain-429-oauth", version))
+    assert report.outcome is Outcome.AGENT_FAILED
+    assert report.resets_ms is None
+
+
+@pytest.mark.parametrize("version", BOTH)
+def test_a_wrong_key_is_given_up_after_three_refusals(version: str) -> None:
+    capture = claude("error-401", version)
+    agent, fed = ClaudeAgent(), 0
+    for line in capture.stdout.splitlines(keepends=True):
+        fed += b"authentication_failed" in line
+        if any(isinstance(event, Hopeless) for event in agent.feed(line)):
+            break
+    assert fed == 3
+    report = agent.finish(ending(-15))
+    assert report.outcome is Outcome.CREDENTIAL
+    assert "CLAUDE_CODE_OAUTH_TOKEN" in report.hint
+
+
+@pytest.mark.field_report("AGT-020")
+@pytest.mark.parametrize("version", BOTH)
+def test_refused_tools_are_named_though_the_run_calls_itself_a_success(version: str) -> None:
+    report, _ = replay(claude("denials", version))
+    assert report.outcome is None
+    assert any(denial.startswith("Bash(") for denial in report.denials)
+    assert len(report.denials) == len(set(report.denials))
+
+
+@pytest.mark.field_report("AGT-021")
+@pytest.mark.parametrize("code", [1, 137, 143, -9, -15])
+def test_a_good_result_followed_by_a_bad_exit_is_kept_with_a_warning(code: int) -> None:
+    report, _ = play(lines(RESULT), code)
+    assert report.outcome is None
+    assert any("non-zero exit after result" in warning for warning in report.warnings)
+
+
+@pytest.mark.field_report("AGT-022")
+@pytest.mark.parametrize("code", [1, 2, 127, -6])
+def test_a_failure_without_a_word_is_an_unknown_failure(code: int) -> None:
+    report, _ = play(b"", code)
+    assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-failed-unknown")
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize(
+    "data", [b"Hello, I am another program.\n", b"<html>\n</html>", b"\xff\xfe\x00garbage"]
+)
+def test_output_that_is_not_json_is_named_as_such(data: bytes, code: int) -> None:
+    report, _ = play(data, code)
+    assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-output-not-json")
+    assert "stream-json" in report.hint
+
+
+def test_an_exit_of_zero_without_a_result_is_a_failure() -> None:
+    report, _ = play(lines({"type": "system", "subtype": "init"}))
+    assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-no-result")
+
+
+def test_questions_are_read_from_the_final_message_only() -> None:
+    asked = "I looked.\n\nAUTOPILOT-QUESTION: Which one, a or b?\n- **AUTOPILOT-QUESTION:** And when?\n"
+    early = {
+        "type": "assistant",
+        "message": {"content": [{"type": "text", "text": "AUTOPILOT-QUESTION: early"}]},
+    }
+    report, events = play(lines(early, {**RESULT, "result": asked}))
+    assert report.questions == ("Which one, a or b?", "And when?")
+    assert Spoke("AUTOPILOT-QUESTION: early") in events
+
+
+def test_a_stream_becomes_words_tools_and_spend_in_order() -> None:
+    _, events = replay(claude("success"))
+    assert [type(event) for event in events if not isinstance(event, Spent)] == [
+        *(Spoke, UsedTool, UsedTool),
+        *(Spoke, UsedTool, UsedTool),
+        Spoke,
+    ]
+    assert events[-1] == Spent(31_530, 7150, 140, 14100)
+
+
+def test_unknown_events_and_strange_shapes_are_tolerated_and_counted() -> None:
+    strange: Iterable[dict[str, Any]] = (
+        {"type": "brand_new"},
+        {"type": 7},
+        {},
+        {"type": "assistant", "message": None},
+        {"type": "assistant", "message": {"content": "text", "usage": 5, "id": []}},
+        {"type": "user", "message": {"content": [None, 3, {"type": "tool_result"}]}},
+        {"type": "system", "subtype": {"x": 1}},
+        {"type": "rate_limit_event", "rate_limit_info": "soon"},
+        {
+            "type": "result",
+            "modelUsage": [1],
+            "permission_denials": {"a": 1},
+            "errors": 3,
+            "total_cost_usd": 0,
+        },
+    )
+    report, _ = play(lines(*strange, RESULT))
+    assert report.outcome is None
+    assert any("brand_new" in warning for warning in report.warnings)
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Order:
+    prompt = tmp_path / "prompt.md"
+    prompt.write_text("-p is text here, and so is $(this)\n")
+    commands = (("python3", "-m", "unittest"), ("sh", "-c", "rm -rf ; x"))
+    agent = AgentSpec(name="claude", kind="claude", model="opus", env_pass=("CLAUDE_CONFIG_DIR",))
+    return Order(agent=agent, prompt=prompt, round_no=1, left_micro_usd=4_980_000, allowed_commands=commands)
+
+
+def test_the_prompt_goes_in_by_stdin_and_never_on_the_command_line(order: Order) -> None:
+    launch = ClaudeAgent().launch(order)
+    assert launch.stdin == order.prompt.read_bytes()
+    assert launch.argv[:5] == ("claude", "-p", "--output-format", "stream-json", "--verbose")
+    assert not any("$(this)" in word for word in launch.argv)
+
+
+def test_the_client_may_edit_and_run_the_tests_but_not_push(order: Order) -> None:
+    argv = ClaudeAgent().launch(order).argv
+    rules = json.loads(argv[argv.index("--settings") + 1])["permissions"]
+    assert rules["allow"] == ["Bash(python3 -m unittest)", "Bash(python3 -m unittest:*)"]
+    assert "Bash(git push:*)" in rules["deny"]
+    assert argv[argv.index("--permission-mode") + 1] == "acceptEdits"
+
+
+def test_the_client_gets_the_rest_of_the_ceiling_and_its_own_variables_only(order: Order) -> None:
+    launch = ClaudeAgent().launch(order)
+    assert launch.argv[-2:] == ("--max-budget-usd", "4.980000")
+    assert launch.passes == (*AUTH_VARIABLES, "CLAUDE_CONFIG_DIR")
+    assert launch.argv[launch.argv.index("--model") + 1] == "opus"

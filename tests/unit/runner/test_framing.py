@@ -1,0 +1,103 @@
+import json
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autopilot.runner.agents.framing import JsonLines, LineFramer
+
+MIB = 1 << 20
+RESULT = b'{"type":"result","ok":true}\n'
+
+
+def read(data: bytes, piece_bytes: int = 65_536) -> tuple[list[object], JsonLines]:
+    lines = JsonLines()
+    items: list[object] = []
+    for start in range(0, len(data), piece_bytes):
+        items += lines.feed(data[start : start + piece_bytes])
+    return items + lines.end(), lines
+
+
+def blocks(size_bytes: int) -> Iterator[bytes]:
+    block = b"x" * 65_536
+    for _ in range(size_bytes // len(block)):
+        yield block
+
+
+@given(data=st.binary(max_size=400), cuts=st.lists(st.integers(1, 40), min_size=1, max_size=20))
+def test_lines_are_the_same_however_the_stream_is_cut(data: bytes, cuts: list[int]) -> None:
+    framer = LineFramer()
+    lines: list[bytes] = []
+    rest, turn = data, 0
+    while rest:
+        size = cuts[turn % len(cuts)]
+        lines += framer.feed(rest[:size])
+        rest, turn = rest[size:], turn + 1
+    lines += framer.end()
+    expected = data.split(b"\n")
+    assert lines == (expected if expected[-1] else expected[:-1])
+
+
+@given(data=st.binary(max_size=2000), limit=st.integers(1, 50))
+def test_no_bytes_whatever_raise_or_pass_the_limit(data: bytes, limit: int) -> None:
+    lines = JsonLines(max_line_bytes=limit)
+    for item in [*lines.feed(data), *lines.end()]:
+        assert isinstance(item, str | dict)
+    assert lines.objects + lines.damaged + lines.dropped <= data.count(b"\n") + 1
+
+
+@pytest.mark.field_report("AGT-012")
+def test_a_line_of_fifty_mebibytes_is_dropped_with_a_note_and_the_result_is_seen() -> None:
+    lines = JsonLines()
+    lines.feed(b'{"type":"assistant","text":"')
+    for block in blocks(50 * MIB):
+        assert lines.feed(block) == []
+    seen = lines.feed(b'"}\n' + RESULT)
+    assert seen == [json.loads(RESULT)]
+    assert lines.dropped == 1
+    assert lines.note() == "0 lines were not JSON and 1 were too long to read"
+
+
+@pytest.mark.field_report("AGT-012")
+def test_a_flood_without_a_newline_holds_no_memory() -> None:
+    framer = LineFramer(max_line_bytes=MIB)
+    for block in blocks(200 * MIB):
+        framer.feed(block)
+        assert sum(len(part) for part in framer._parts) <= MIB  # noqa: SLF001 - the bound is the point
+    assert framer.end() == []
+    assert framer.dropped == 1
+
+
+@pytest.mark.field_report("AGT-034")
+@pytest.mark.parametrize("piece_bytes", [1, 7, 65_536])
+def test_broken_bytes_are_counted_and_later_events_are_still_found(piece_bytes: int) -> None:
+    event = '{"type":"assistant","text":"世"}'.encode()
+    cut = event.index(b"\xe4") + 1
+    data = b"".join(
+        (
+            b"\xef\xbb\xbf" + b'{"type":"system"}\r\n',
+            event[:cut] + b"[log] x\n",
+            event[cut:] + b"\n",
+            b"\xff\n",
+            b'{"type":"with\x00nul"}\n',
+            b'["a list"]\n',
+            b"\n\r\n",
+            RESULT,
+            b'{"type":"cut at the e',
+        )
+    )
+    items, lines = read(data, piece_bytes)
+    objects = [item["type"] for item in items if isinstance(item, dict)]
+    assert objects == ["system", "withnul", "result"]
+    assert (lines.objects, lines.damaged, lines.dropped) == (3, 5, 0)
+
+
+@pytest.mark.field_report("AGT-034")
+@pytest.mark.parametrize(
+    "nested", [b'{"a":' * 50_000, b'{"a":' + b"[" * 100_000 + b"}", b'{"a":' + b"9" * 5000 + b"}"]
+)
+def test_json_that_is_hard_on_a_parser_is_only_counted(nested: bytes) -> None:
+    items, lines = read(nested + b"\n" + RESULT)
+    assert [item for item in items if isinstance(item, dict)] == [json.loads(RESULT)]
+    assert lines.damaged == 1
