@@ -15,6 +15,8 @@ from autopilot.runner.agents.events import Hopeless
 from autopilot.schemas.units import MICRO_PER_USD
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from autopilot.runner.agents.adapter import Ending, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import Usage
@@ -25,7 +27,7 @@ AUTH_VARIABLES = (
     "ANTHROPIC_BASE_URL",
     "CLAUDE_CODE_OAUTH_TOKEN",
 )
-_QUIET = {
+_QUIET: Mapping[str, str] = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",

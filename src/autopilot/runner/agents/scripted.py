@@ -17,7 +17,8 @@ from autopilot.schemas.errors import ConfigError
 if TYPE_CHECKING:
     from autopilot.runner.agents.adapter import Order
 
-_PACKAGE, _PLAYER = "autopilot.runner.agents", "scripted_player.py"
+_PACKAGE = "autopilot.runner.agents"
+_PLAYER = "scripted_player.py"
 
 
 class ScriptedAgent(CommandAgent):

@@ -202,8 +202,8 @@ class Player:
     def do_spawn_grandchild(self, child: dict[str, Any]) -> None:
         tick = str(Path(child["tick"]).absolute()) if child.get("tick") else ""
         detach = "1" if child.get("detach", True) else "0"
-        argv = [sys.executable, "-c", _GRANDCHILD, str(child.get("seconds", 60)), tick, detach]
-        os.spawnv(os.P_NOWAIT, sys.executable, argv)  # noqa: S606 - the fault that is asked for
+        argv = [sys.executable, "-P", "-c", _GRANDCHILD, str(child.get("seconds", 60)), tick, detach]
+        os.spawnv(os.P_NOWAIT, argv[0], argv)  # noqa: S606 - the fault that is asked for
 
     def do_exit(self, code: int) -> None:
         raise SystemExit(code)
