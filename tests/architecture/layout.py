@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import PurePosixPath
 
-from tests.architecture.source import imports, parse
+from tests.architecture.source import SRC, Module, imports, parse
 
 DRAWERS = {"utils", "util", "common", "helpers", "helper", "misc", "shared"}
 REGISTRY = "registry.py"
@@ -33,14 +33,20 @@ def drawers(paths: Iterable[PurePosixPath]) -> list[str]:
     return [str(path) for path in paths if DRAWERS & {path.stem, *path.parent.parts}]
 
 
-def unregistered(folder: Mapping[str, str], registry: str = REGISTRY) -> list[str]:
-    """Modules of a registry folder (name to text) that neither the registry nor a sibling names."""
+def unregistered(
+    folder: Mapping[str, str], registry: str = REGISTRY, elsewhere: Collection[str] = ()
+) -> list[str]:
+    """Modules of a registry folder (name to text) that nothing names.
+
+    A module that a sibling or another folder imports is no kind but a part of one; `elsewhere` holds
+    what other folders import from this one.
+    """
     kinds = {name for name in folder if name != registry and name[0] != "_"}
     if not kinds:
         return []
     if registry not in folder:
         return [registry]
-    named: set[str] = set()
+    named = set(elsewhere)
     for name, text in folder.items():
         used = {part for _, dotted in imports(parse(name, text)) for part in dotted.split(".")}
         words = set(re.findall(r"\w+", text)) if name == registry else used
@@ -64,6 +70,13 @@ def private_places(path: str, text: str) -> list[str]:
     """Paths of somebody's machine that a file names."""
     patterns = PRIVATE_IN_TESTS if path.startswith("tests/") else PRIVATE
     return [f"{path}: {match[0]}" for pattern in patterns for match in re.finditer(pattern, text)]
+
+
+def imported_from(folder: str, others: Iterable[Module]) -> set[str]:
+    """Names that modules outside the folder import from it."""
+    package = f"autopilot.{folder.replace('/', '.')}."
+    dotted = (name for m in others if not m.is_in(f"{SRC}/{folder}/") for _, name in imports(m))
+    return {name.removeprefix(package).partition(".")[0] for name in dotted if name.startswith(package)}
 
 
 def forced_pushes(path: str, text: str) -> list[str]:

@@ -44,10 +44,12 @@ class Rule(NamedTuple):
     places: tuple[str, ...]
     bad: tuple[Example, ...]
     good: tuple[Example, ...] = ()
+    exempt: tuple[str, ...] = ()
 
     def breaches(self, module: Module) -> list[Breach]:
         """What is wrong in this module; nothing where the rule does not apply."""
-        return list(self.check(module)) if module.is_in(*self.places) else []
+        applies = module.is_in(*self.places) and not module.is_in(*self.exempt)
+        return list(self.check(module)) if applies else []
 
 
 def parse(path: str, text: str) -> Module:

@@ -12,11 +12,12 @@ from tests.architecture.layout import (
     decision_problems,
     drawers,
     forced_pushes,
+    imported_from,
     private_places,
     readme_problems,
     unregistered,
 )
-from tests.architecture.source import PARTS, SRC, source_paths
+from tests.architecture.source import PARTS, SRC, modules, parse, source_paths
 from tests.support.tree import ROOT, tree_files
 
 README = "# x: y\n\n" + "word " * 20 + "\n\n## What it must not do\n\n- x\n" * 1 + "\n" * 6
@@ -62,7 +63,8 @@ def test_no_module_is_a_drawer_for_leftovers() -> None:
 @pytest.mark.parametrize("folder", REGISTRIES)
 def test_every_kind_has_its_line_in_the_registry(folder: str) -> None:
     texts = {path.name: (ROOT / path).read_text(encoding="utf-8") for path in source_paths(folder)}
-    assert unregistered(texts, REGISTRIES[folder]) == []
+    elsewhere = imported_from(folder, [module for module in modules() if module.is_in("src/")])
+    assert unregistered(texts, REGISTRIES[folder], elsewhere) == []
 
 
 @pytest.mark.parametrize(
@@ -81,6 +83,15 @@ def test_every_kind_has_its_line_in_the_registry(folder: str) -> None:
 )
 def test_an_unregistered_kind_is_found(folder: dict[str, str], missing: list[str]) -> None:
     assert unregistered(folder) == missing
+
+
+def test_a_part_of_a_kind_is_known_by_who_imports_it() -> None:
+    text = "from autopilot.runner.stacks.junit import parse"
+    gate = parse("src/autopilot/runner/gates/evidence.py", text)
+    stack = parse("src/autopilot/runner/stacks/python.py", text)
+    assert imported_from("runner/stacks", [gate]) == {"junit"}
+    assert imported_from("runner/stacks", [stack]) == set()
+    assert unregistered({"junit.py": "", "registry.py": ""}, elsewhere={"junit"}) == []
 
 
 def test_no_file_names_a_place_on_somebodys_machine() -> None:

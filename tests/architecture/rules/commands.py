@@ -15,10 +15,12 @@ HARMLESS_WITH_FORCE = {"worktree", "clean", "checkout"}
 
 
 def unsafe_python(module: Module) -> Iterator[Breach]:
-    """`sys.executable` stands in a list or tuple, right before -P (or -I)."""
+    """`sys.executable` stands in a list or tuple, right before -P (or -I), or is only shown in a text."""
     safe = 0
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.List | ast.Tuple):
+        if isinstance(node, ast.FormattedValue):
+            safe += ast.unparse(node.value) in {"sys.executable", "executable"}
+        elif isinstance(node, ast.List | ast.Tuple):
             for position, element in enumerate(node.elts):
                 if ast.unparse(element) in {"sys.executable", "executable"}:
                     following = node.elts[position + 1 : position + 2]
@@ -69,6 +71,7 @@ RULES = (
         good=(
             _x("import sys\nrun([sys.executable, '-P', '-m', 'autopilot.runner'])"),
             _x("import sys\nrun((sys.executable, '-I', '-c', 'pass'))"),
+            _x("import sys\nsay(f'runs on {sys.executable}')"),
         ),
     ),
     Rule(

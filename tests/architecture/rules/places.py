@@ -75,10 +75,12 @@ PLACES = {
                 "pty.spawn",
                 "asyncio.create_subprocess_exec",
                 "asyncio.create_subprocess_shell",
+                *(f"os.spawn{how}" for how in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")),
                 "psutil.Popen",
             }
         ),
-        (f"{SRC}config/proc.py",),
+        # The player is the scripted agent itself: it stands in for a program that is not ours.
+        (f"{SRC}config/proc.py", f"{SRC}runner/agents/scripted_player.py"),
     ),
     "keyring": Place(frozenset({"keyring"}), (f"{SRC}config/secrets.py",)),
     "__file__": Place(frozenset({"__file__"}), ()),

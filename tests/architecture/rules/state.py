@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from tests.architecture.source import Breach, Module, Rule, dotted_uses, is_type_checking
 
 SRC = ("src/",)
+# Alembic loads these by path and asks for its own names and an upgrade at import.
+MIGRATIONS = "src/autopilot/daemon/store/migrations/"
 CONSTANT = re.compile(r"_?[A-Z][A-Z0-9_]*")
 TYPE_NAME = re.compile(r"_?[A-Z][A-Za-z0-9]*")
 READ_ONLY = {"Mapping", "Sequence", "Collection", "Set", "frozenset", "tuple"}
@@ -39,6 +41,10 @@ def kept_state(module: Module) -> Iterator[Breach]:
 
 
 def _assignment(target: ast.expr, value: ast.expr, annotation: ast.expr | None) -> Iterator[Breach]:
+    if isinstance(target, ast.Tuple):
+        for part in target.elts:
+            yield from _assignment(part, value, annotation)
+        return
     name = target.id if isinstance(target, ast.Name) else ast.unparse(target)
     if name == "__all__":
         return
@@ -95,6 +101,7 @@ RULES = (
         "no module keeps state",
         kept_state,
         SRC,
+        exempt=(MIGRATIONS,),
         bad=(
             _x("cache = {}"),
             _x("CACHE = {}"),
@@ -105,9 +112,11 @@ RULES = (
             _x("def f():\n    global X\n    X = 1"),
             _x("from functools import cache\n@cache\ndef f(): ..."),
             _x("COUNT = 0\nCOUNT += 1"),
+            _x("A, b = 1, 2"),
         ),
         good=(
-            _x("LIMIT = 3\n_NAMES = ('a', 'b')\nT = TypeVar('T')\nRow = tuple[str, int]"),
+            (f"{MIGRATIONS}env.py", "revision = '1'"),
+            _x("LIMIT = 3\nA, _B = 1, 2\n_NAMES = ('a', 'b')\nT = TypeVar('T')\nRow = tuple[str, int]"),
             _x("TABLE: Mapping[str, int] = {'a': 1}\nOTHER: Final[Mapping[str, int]] = {}"),
             _x("LINES: 'Sequence[str]' = ['a']\n__all__ = ['x']\nWORDS = frozenset({'a'})"),
         ),
@@ -116,8 +125,12 @@ RULES = (
         "importing a module does nothing",
         import_effect,
         SRC,
+        exempt=(MIGRATIONS,),
         bad=(_x("configure()"), _x("for x in y:\n    z(x)"), _x("with open('x') as f:\n    pass")),
-        good=(_x('"""Doc."""\nif TYPE_CHECKING:\n    import x\nif __name__ == "__main__":\n    main()'),),
+        good=(
+            (f"{MIGRATIONS}env.py", "upgrade()"),
+            _x('"""Doc."""\nif TYPE_CHECKING:\n    import x\nif __name__ == "__main__":\n    main()'),
+        ),
     ),
     Rule(
         "dataclasses are frozen",
