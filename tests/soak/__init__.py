@@ -1,0 +1,1 @@
+"""`script/soak`: the demonstration over and over, watching for what one run cannot show."""

@@ -1,0 +1,32 @@
+"""The command line of `script/soak`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from tests.soak.play import Play, play, summary
+
+
+def main(argv: list[str]) -> int:
+    """Play until the time is up, at least once; 1 when any play went wrong."""
+    parser = argparse.ArgumentParser(prog="script/soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10.0, help="how long to go on (10)")
+    options = parser.parse_args(argv)
+    end_s = time.monotonic() + options.minutes * 60
+    plays: list[Play] = []
+    while not plays or time.monotonic() < end_s:
+        with tempfile.TemporaryDirectory() as folder:
+            one = play(Path(folder) / "home")
+        plays.append(one)
+        print(f"{len(plays):>5}  {'ok' if one.is_good else 'BAD':<4}{one.seconds:>7.1f} s", flush=True)
+        if not one.is_good:
+            print("\n".join([one.output, *(f"still running: {line}" for line in one.left_running)]))
+    print(summary(plays))
+    return int(not all(one.is_good for one in plays))
+
+
+sys.exit(main(sys.argv[1:]))
