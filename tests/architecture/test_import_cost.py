@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 from tests.architecture.source import SRC, Module, imports, modules, parse
+from tests.support.tree import ROOT
+
+HEAVY = {
+    "alembic", "apscheduler", "git", "httpx", "jinja2", "keyring", "psutil", "pydantic",
+    "pydantic_settings", "rich", "shtab", "sqlalchemy", "structlog", "yaml",
+}  # fmt: skip
 
 # Imported on every start of the command line: the standard library and each other only.
 LIGHT = (
@@ -39,3 +46,18 @@ def test_a_heavy_import_in_a_light_module_is_found() -> None:
     assert heavy_imports(parse(path, "from autopilot.schemas.ticket import Ticket"))
     assert not heavy_imports(parse(path, "import enum\nfrom autopilot.schemas.ids import slug"))
     assert not heavy_imports(parse(path, "def f():\n    import platformdirs"))
+
+
+def test_starting_the_command_line_imports_nothing_heavy() -> None:
+    starts = [m.path for m in modules() if m.path == f"{SRC}/daemon/cli/main.py"]
+    for path in starts:
+        name = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
+        code = f"import sys, {name}; print(sorted({HEAVY!r} & sys.modules.keys()))"
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", code],
+            env={"PYTHONPATH": str(ROOT / "src")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.stdout.strip(), done.stderr) == ("[]", "")
