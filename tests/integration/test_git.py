@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git, GitError
+from tests.support.gitcmd import git_binary
 from tests.support.repo_traps import (
     HANG,
     leave_lock,
@@ -199,24 +199,17 @@ def test_outside_of_a_repository_none_is_found_above(git: Git, repo: Repo) -> No
     assert caught.value.code == "git-no-repo"
 
 
-def test_a_held_lock_is_waited_for(git: Git, repo: Repo) -> None:
+def test_a_held_lock_is_waited_for(git: Git, repo: Repo, tmp_path: Path) -> None:
     lock = leave_lock(repo.checkout / ".git" / "index.lock")
     write_files(repo.checkout, {"new.txt": "x"})
-    calls: set[Path] = set()
-    second_try, done = threading.Event(), []
-
-    def note_call() -> None:
-        calls.update(git.scratch.glob("git-*"))
-        if len(calls) > 1:
-            second_try.set()
-
-    watched = replace(git, should_stop=note_call)
-    thread = threading.Thread(target=lambda: done.append(watched.run("add", "-A", cwd=repo.checkout)))
-    thread.start()
-    assert second_try.wait(10)
-    lock.unlink()
-    thread.join()
-    assert done == [b""]
+    tries = tmp_path / "tries"
+    frees_at_third = (
+        f'echo x >> "{tries}"; [ $(wc -l < "{tries}") = 3 ] && rm "{lock}"; exec {git_binary()} "$@"'
+    )
+    wrapper = write_script(tmp_path / "bin" / "git", frees_at_third)
+    watched = replace(git, base={"PATH": str(wrapper.parent)})
+    assert watched.run("add", "-A", cwd=repo.checkout) == b""
+    assert tries.read_text() == "x\n" * 3
 
 
 def test_a_lock_that_stays_is_named_after_a_bounded_number_of_tries(git: Git, repo: Repo) -> None:
