@@ -1,0 +1,125 @@
+"""The launch breaker: stops paying for attempts that produce nothing. Pure.
+
+One value per scope (`host`, `agent:<name>`, `repo:<name>`): closed, open until a cool-down ends, half-open
+while exactly one probe runs. It says nothing about the cause inside a run; that is the run's own breaker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from autopilot.daemon.rules import Rules
+    from autopilot.daemon.store.rows import Breaker
+
+HOST = "host"
+
+ScopeKind = Literal["agent", "repo", "host"]
+Admission = Literal["free", "probe", "refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Production:
+    """What an attempt left behind, as far as the breaker is concerned (feature B15).
+
+    `produced` is True for something a person can use, False for nothing, None where the end says nothing
+    about agent, repository or host (a usage limit, a stop). `scope` and `failure_class` belong to False.
+    """
+
+    produced: bool | None
+    failure_class: str | None = None
+    scope: ScopeKind | None = None
+
+
+def scope_names(*, agent: str, repo: str) -> tuple[str, str, str]:
+    """Name the three scopes that a run of this agent in this repository belongs to."""
+    return HOST, f"agent:{agent}", f"repo:{repo}"
+
+
+def admits(breaker: Breaker, now_ms: int) -> Admission:
+    """Tell whether a run may start: freely, as the one probe, or not."""
+    match breaker.state:
+        case "closed":
+            return "free"
+        case "open":
+            until_ms = breaker.cooldown_until_ms
+            return "probe" if until_ms is None or now_ms >= until_ms else "refused"
+        case "half-open":
+            return "refused"
+
+
+def begin_probe(breaker: Breaker, run_id: str) -> Breaker:
+    """Let the one probe through."""
+    return replace(breaker, state="half-open", probe_run_id=run_id)
+
+
+def reset(breaker: Breaker) -> Breaker:
+    """Close it, as a success or a person does."""
+    return replace(
+        breaker,
+        state="closed",
+        failures=0,
+        failure_class=None,
+        opened_ms=None,
+        cooldown_until_ms=None,
+        cooldown_ms=0,
+        probe_run_id=None,
+    )
+
+
+def after_attempt(
+    breaker: Breaker, run_id: str, production: Production, *, now_ms: int, rules: Rules
+) -> Breaker:
+    """Judge one ended attempt.
+
+    Args:
+        breaker: the scope's breaker as it stands.
+        run_id: the run that ended; a half-open breaker listens to its own probe only.
+        production: what the attempt left.
+        now_ms: UTC epoch ms.
+        rules: when it opens and for how long.
+    """
+    if production.produced:
+        return reset(breaker)
+    if breaker.state == "half-open" and breaker.probe_run_id == run_id:
+        return _after_probe(breaker, production, now_ms=now_ms, rules=rules)
+    if breaker.state != "closed" or not _concerns(breaker, production):
+        return breaker  # open: an older run's failure is no news
+    return _count(breaker, production, now_ms=now_ms, rules=rules)
+
+
+def _concerns(breaker: Breaker, production: Production) -> bool:
+    is_nothing = production.produced is False
+    return is_nothing and breaker.scope.partition(":")[0] == production.scope
+
+
+def _count(breaker: Breaker, production: Production, *, now_ms: int, rules: Rules) -> Breaker:
+    is_same = breaker.failure_class == production.failure_class
+    failures = breaker.failures + 1 if is_same else 1
+    counted = replace(breaker, failures=failures, failure_class=production.failure_class)
+    if failures < rules.breaker_open_after:
+        return counted
+    return _open(counted, rules.breaker_cooldown_ms, now_ms=now_ms)
+
+
+def _open(breaker: Breaker, cooldown_ms: int, *, now_ms: int) -> Breaker:
+    return replace(
+        breaker,
+        state="open",
+        opened_ms=now_ms if breaker.opened_ms is None else breaker.opened_ms,
+        cooldown_ms=cooldown_ms,
+        cooldown_until_ms=now_ms + cooldown_ms,
+        probe_run_id=None,
+    )
+
+
+def _after_probe(breaker: Breaker, production: Production, *, now_ms: int, rules: Rules) -> Breaker:
+    if production.produced is None:
+        return replace(breaker, state="open", probe_run_id=None)  # told nothing: the next run may probe
+    if not _concerns(breaker, production):
+        return reset(breaker)
+    if production.failure_class != breaker.failure_class:
+        return _count(reset(breaker), production, now_ms=now_ms, rules=rules)
+    longer_ms = min(2 * breaker.cooldown_ms, rules.breaker_cooldown_cap_ms)
+    return _open(replace(breaker, failures=breaker.failures + 1), longer_ms, now_ms=now_ms)

@@ -1,0 +1,124 @@
+"""Says what is wrong with a database file, in errors that name who acts; sets damaged files aside.
+
+Must not mend anything by itself: a queue that cannot be read is never taken for an empty one.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from sqlalchemy import exc as sa_exc
+
+from autopilot.config.atomic import sync_folder
+from autopilot.schemas.errors import ConfigError, TransientError
+from autopilot.schemas.units import iso_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from autopilot.config.clock import Clock
+
+LOCK_SUFFIX = ".lock"
+BACKUP_FOLDER = "backups"
+_MAGIC = b"SQLite format 3\x00"
+_PRIMARY_CODE = 0xFF  # an extended result code keeps the primary one in its low byte
+_BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
+_DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+_UNUSABLE = frozenset(
+    {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}
+)
+
+
+def damaged(database: Path, what: str) -> ConfigError:
+    """Build the error for a file that cannot be trusted, with the way out that loses least."""
+    return ConfigError(
+        "database-damaged", f"the database {database} is damaged: {what}", hint=_way_out(database)
+    )
+
+
+def missing(database: Path) -> ConfigError:
+    """Build the error for a database that was here once and is gone."""
+    what = f"the database {database} is gone, but there was one here"
+    return ConfigError("database-missing", what, hint=_way_out(database))
+
+
+def newest_backup(database: Path) -> Path | None:
+    """Find the latest copy that was taken before a migration or by `Store.backup`, if there is one."""
+    copies = [path for path in (database.parent / BACKUP_FOLDER).glob("*.db") if path.stat().st_size]
+    return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
+
+
+def _way_out(database: Path) -> str:
+    copy = newest_backup(database)
+    restore = f"restore the newest backup {copy}" if copy else "restore it from a backup (we hold none)"
+    return f"{restore}, or give the queue up: `autopilot doctor --set-aside` moves the files away"
+
+
+def refuse_unreadable(database: Path) -> None:
+    """Look at the file without opening it as a database.
+
+    Raises:
+        ConfigError: `database-damaged`: it is empty or no SQLite file. SQLite itself would take an empty file
+            for a new database and drop its write-ahead log.
+    """
+    with database.open("rb") as file:
+        head = file.read(len(_MAGIC))
+    if not head:
+        raise damaged(database, "the file is empty")
+    if head != _MAGIC:
+        raise damaged(database, "it is no SQLite file")
+
+
+@contextmanager
+def translated(database: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours; broken constraints pass, for the caller knows what they mean.
+
+    Raises:
+        ConfigError: `database-damaged`, `database-full` or `database-unwritable`.
+        TransientError: `database-busy`: another process held the write lock for longer than we wait.
+
+    Source: https://www.sqlite.org/rescode.html
+    """
+    try:
+        yield
+    except sa_exc.TimeoutError as exc:
+        raise _busy(database) from exc
+    except sa_exc.DBAPIError as exc:
+        code = getattr(exc.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
+        if code in _BUSY:
+            raise _busy(database) from exc
+        if code in _DAMAGED:
+            raise damaged(database, str(exc.orig)) from exc
+        if code == sqlite3.SQLITE_FULL:
+            what = f"no room left to write the database {database}"
+            raise ConfigError("database-full", what, hint="free disk space") from exc
+        if code in _UNUSABLE:
+            what = f"the database {database} cannot be written: {exc.orig}"
+            hint = "check the owner and the disk of its folder"
+            raise ConfigError("database-unwritable", what, hint=hint) from exc
+        raise
+
+
+def _busy(database: Path) -> TransientError:
+    what = f"the database {database} stayed locked by another process"
+    return TransientError("database-busy", what, hint="try again; `autopilot doctor` names who has it open")
+
+
+def set_aside(database: Path, clock: Clock) -> Path:
+    """Move the database and what belongs to it into a folder of its own. Only on a person's word.
+
+    Returns:
+        The folder. The next start makes an empty queue.
+    """
+    stamp = iso_utc(clock.now_ms()).replace(":", "")
+    folder = database.parent / f"damaged-{stamp}"
+    folder.mkdir(mode=0o700)
+    for suffix in ("", "-wal", "-shm", "-journal", LOCK_SUFFIX):
+        part = database.with_name(database.name + suffix)
+        if part.exists():
+            part.rename(folder / part.name)
+    sync_folder(database.parent)
+    return folder

@@ -1,0 +1,130 @@
+"""The store: the one way to the database.
+
+`read()` is a snapshot, `transact()` a whole transaction that is tried again while the file is busy.
+Must not know tickets: statements are in `queries_*`, `writes` and `moves`.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
+
+from sqlalchemy import text
+
+from autopilot.daemon.store import connect, migrate
+from autopilot.daemon.store.damage import damaged, set_aside, translated
+from autopilot.schemas.errors import InvariantError, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
+
+    from autopilot.config.clock import Clock
+    from autopilot.daemon.store.connect import Role
+
+__all__ = ["Store", "open_store", "set_aside"]
+
+T = TypeVar("T")
+
+_TRIES = 6
+"""Transactions tried before giving up; each waits `connect.BUSY_MS` for its lock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """An open database. Safe for several threads; not for use after a fork."""
+
+    database: Path
+    clock: Clock
+    role: Role
+    _reader: Engine = field(repr=False)
+    _writer: Engine = field(repr=False)
+    _seat: int = field(repr=False)
+
+    @contextmanager
+    def read(self) -> Iterator[Connection]:
+        """Give a connection that sees one moment and cannot write."""
+        with translated(self.database), self._reader.connect() as conn, conn.begin():
+            yield conn
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """Give a connection that holds the write lock; commits at the end, rolls back on any error."""
+        with translated(self.database), self._writer.connect() as conn, conn.begin():
+            yield conn
+
+    def transact(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` as one transaction, again from its start while the database is busy.
+
+        Args:
+            work: must have no effect but on the connection, for it may run more than once.
+
+        Raises:
+            TransientError: `database-busy`, after all tries.
+        """
+        for _ in range(_TRIES - 1):
+            try:
+                with self.write() as conn:
+                    return work(conn)
+            except TransientError as exc:
+                if exc.code != "database-busy":
+                    raise
+        with self.write() as conn:
+            return work(conn)
+
+    def checkpoint(self) -> None:
+        """Move the write-ahead log into the database; what a reader still needs stays for the next time."""
+        if self.role != "daemon":
+            raise InvariantError("checkpoint-by-other", "only the daemon checkpoints the database")
+        with translated(self.database), self._writer.connect() as conn:
+            raw = conn.connection.dbapi_connection
+            if raw is not None:
+                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def backup(self, target: Path) -> None:
+        """Copy the database to a new file, 0600, while others go on using it."""
+        migrate.back_up(self.database, target)
+
+    def check(self) -> None:
+        """Read the whole structure.
+
+        Raises:
+            ConfigError: `database-damaged`, with the first fault.
+        """
+        with self.read() as conn:
+            verdict = conn.execute(text("PRAGMA quick_check(1)")).scalar_one()
+        if verdict != "ok":
+            raise damaged(self.database, str(verdict))
+
+    def close(self) -> None:
+        """Let the database go."""
+        self._reader.dispose()
+        self._writer.dispose()
+        os.close(self._seat)
+
+
+def open_store(database: Path, clock: Clock, *, role: Role = "cli") -> Store:
+    """Open the database; make it where there never was one, upgrade it where it is older.
+
+    Args:
+        database: the file; its folder must exist and be on a local disk.
+        clock: what stamps rows and backups.
+        role: the daemon checks the whole structure at start and is the only one to checkpoint.
+
+    Raises:
+        ConfigError: `database-damaged`, `database-missing`, `database-newer`, `database-in-use`,
+            `database-full` or `database-unwritable`. A queue that cannot be read is never taken for empty.
+    """
+    with translated(database):
+        seat = migrate.take_seat(database, clock)
+    store = Store(database, clock, role, connect.reader(database), connect.writer(database, role), seat)
+    with ExitStack() as undo:
+        undo.callback(store.close)
+        if role == "daemon":
+            store.check()
+        undo.pop_all()
+    return store

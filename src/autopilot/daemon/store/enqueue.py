@@ -1,0 +1,83 @@
+"""Writes a new ticket. Only `transitions.enqueue` may use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import insert, select, update
+
+from autopilot.daemon.store.mapping import number_of, to_ticket
+from autopilot.daemon.store.moves import record
+from autopilot.daemon.store.queries_tickets import ticket as find_ticket
+from autopilot.daemon.store.rows import Enqueued
+from autopilot.daemon.store.tables import DEPENDENCIES, TICKETS
+from autopilot.schemas.errors import InvariantError, TicketError
+from autopilot.schemas.events import Event
+from autopilot.schemas.ids import branch_name, ticket_id
+from autopilot.schemas.machine import State, Trigger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autopilot.daemon.store.unit import Unit
+    from autopilot.schemas.ticket import TicketDraft
+
+
+def insert_ticket(unit: Unit, draft: TicketDraft, *, repo: str, by: str) -> Enqueued:
+    """Insert the ticket with its number, branch and dependencies; or find it by its source key."""
+    known = _by_source(unit, draft.source_key)
+    if known is not None:
+        return known
+    needs = _numbers(unit, draft.depends_on)
+    short_id: int = unit.conn.execute(
+        insert(TICKETS)
+        .values(
+            state=State.QUEUED.value,
+            title=draft.title,
+            body=draft.body,
+            acceptance=list(draft.acceptance),
+            repo=repo,
+            base=draft.base,
+            priority=draft.priority,
+            agent=draft.agent,
+            source_key=draft.source_key,
+            branch="",
+            created_ms=unit.now_ms,
+            updated_ms=unit.now_ms,
+            not_before_ms=draft.not_before_ms,
+        )
+        .returning(TICKETS.c.short_id)
+    ).scalar_one()
+    branch = branch_name(ticket_id(short_id), draft.title)  # the number is known only now
+    mine = TICKETS.c.short_id == short_id
+    row = unit.conn.execute(update(TICKETS).where(mine).values(branch=branch).returning(*TICKETS.c)).one()
+    if needs:
+        unit.conn.execute(insert(DEPENDENCIES), [{"ticket": short_id, "depends_on": need} for need in needs])
+    record(unit, short_id, Trigger.ENQUEUE, (None, State.QUEUED), by=by, reason="")
+    unit.note(Event.TICKET_ENQUEUED, ticket=ticket_id(short_id), repo=repo)
+    return Enqueued(to_ticket(row, needs), is_new=True)
+
+
+def _by_source(unit: Unit, source_key: str | None) -> Enqueued | None:
+    if source_key is None:
+        return None
+    statement = select(TICKETS.c.short_id).where(TICKETS.c.source_key == source_key)
+    short_id: int | None = unit.conn.execute(statement).scalar()
+    if short_id is None:
+        return None
+    found = find_ticket(unit.conn, ticket_id(short_id))
+    if found is None:
+        raise InvariantError("ticket-lost", f"no ticket {short_id} for the source key {source_key!r}")
+    return Enqueued(found, is_new=False)
+
+
+def _numbers(unit: Unit, names: Sequence[str]) -> list[int]:
+    """Read what the ticket waits for; all of it must exist already, so that no circle can form."""
+    numbers = sorted({number_of(name) for name in names})
+    found = unit.conn.execute(select(TICKETS.c.short_id).where(TICKETS.c.short_id.in_(numbers))).scalars()
+    missing = sorted(set(numbers) - set(found))
+    if missing:
+        listed = ", ".join(ticket_id(number) for number in missing)
+        what = f"depends_on names tickets that are not there: {listed}"
+        raise TicketError("dependency-unknown", what, hint="`autopilot list` shows them")
+    return numbers

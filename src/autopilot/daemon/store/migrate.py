@@ -1,0 +1,163 @@
+"""Brings the database to this program's schema: makes it, upgrades it with a backup first, or refuses.
+
+Forward only. Must not be used while another process has the store open; a file lock sees to that.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+import threading
+from contextlib import ExitStack, closing
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from sqlalchemy import text
+
+from autopilot.config.atomic import sync_folder
+from autopilot.daemon.store import connect
+from autopilot.daemon.store.damage import BACKUP_FOLDER, LOCK_SUFFIX, damaged, missing, refuse_unreadable
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.units import iso_utc
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Engine
+
+    from autopilot.config.clock import Clock
+
+REVISIONS = ("0001",)
+"""Every schema this program knows, oldest first. A test holds it against the migrations."""
+HEAD = REVISIONS[-1]
+
+_CREATED = b"a database was made here\n"
+_FILE_MODE = 0o600
+_LOCK_TRIES = 500
+_LOCK_POLL_S = 0.02
+
+
+def take_seat(database: Path, clock: Clock) -> int:
+    """Lock the store against a change of schema and bring it to this program's one.
+
+    Returns:
+        A file descriptor; while it is open, nobody migrates the database.
+
+    Raises:
+        ConfigError: `database-damaged`, `database-missing`, `database-newer` or `database-in-use`.
+    """
+    lock = database.with_name(database.name + LOCK_SUFFIX)
+    seat = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    with ExitStack() as undo:
+        undo.callback(os.close, seat)
+        _lock(seat, fcntl.LOCK_SH, database)
+        if _revision(database, seat) != HEAD:
+            _lock(seat, fcntl.LOCK_EX, database)
+            _bring_up(database, seat, clock)
+            _lock(seat, fcntl.LOCK_SH, database)
+        if not os.pread(seat, 1, 0):
+            os.pwrite(seat, _CREATED, 0)
+            os.fsync(seat)
+        undo.pop_all()
+    return seat
+
+
+def back_up(database: Path, target: Path) -> None:
+    """Copy the database with everything committed so far, while others go on using it."""
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
+    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(target)) as copy:
+        source.execute("PRAGMA wal_autocheckpoint=0")
+        source.backup(copy)
+    sync_folder(target.parent)
+
+
+def _lock(seat: int, kind: int, database: Path) -> None:
+    """Take the lock, or say who would have to let go. A conversion gives the old lock up first: flock(2)."""
+    pause = threading.Event()
+    for _ in range(_LOCK_TRIES):
+        try:
+            fcntl.flock(seat, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pause.wait(_LOCK_POLL_S)
+        else:
+            return
+    what = f"the database {database} has an older schema and another process has it open"
+    hint = "stop the daemon (`autopilot off`, then stop the service), then try again"
+    raise ConfigError("database-in-use", what, hint=hint)
+
+
+def _revision(database: Path, seat: int) -> str | None:
+    """Read which schema the file has; None when there is no database yet and never was."""
+    if not database.exists():
+        left_over = database.with_name(database.name + "-wal").exists()
+        if left_over or os.pread(seat, 1, 0):
+            raise missing(database)
+        return None
+    refuse_unreadable(database)
+    engine = connect.reader(database)
+    try:
+        found = _version_in(engine)
+    finally:
+        engine.dispose()
+    if found is None:
+        raise damaged(database, "it holds no schema of ours")
+    if found not in REVISIONS:
+        what = f"the database {database} has schema {found}, newer than this program's {HEAD}"
+        raise ConfigError("database-newer", what, hint="install the newer version again")
+    return found
+
+
+def _version_in(engine: Engine) -> str | None:
+    with engine.connect() as conn, conn.begin():
+        if not conn.execute(text("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'")).scalar():
+            return None
+        version = conn.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return None if version is None else str(version)
+
+
+def _bring_up(database: Path, seat: int, clock: Clock) -> None:
+    found = _revision(database, seat)  # again: another process may have been faster
+    if found == HEAD:
+        return
+    if found is None:
+        _make(database)
+        return
+    stamp = iso_utc(clock.now_ms()).replace(":", "")
+    back_up(database, database.parent / BACKUP_FOLDER / f"{database.stem}-{found}-{stamp}.db")
+    _upgrade(database)
+
+
+def _make(database: Path) -> None:
+    """Build the database aside and rename it into place, so that no crash leaves an empty file behind."""
+    draft = database.with_name(database.name + ".new")
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
+    os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
+    with closing(sqlite3.connect(draft)) as raw:
+        raw.execute("PRAGMA journal_mode=WAL")
+    _upgrade(draft)
+    draft.rename(database)
+    sync_folder(database.parent)
+
+
+def _upgrade(database: Path) -> None:
+    """Run what is missing in one transaction. Alembic is needed, and imported, only here."""
+    from alembic import command  # noqa: PLC0415 - a start that migrates nothing must not pay for it
+    from alembic.config import Config  # noqa: PLC0415 - as above
+
+    engine = connect.migrator(database)
+    with resources.as_file(resources.files("autopilot.daemon.store") / "migrations") as scripts:
+        config = Config()
+        config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+        config.set_main_option("path_separator", "os")
+        try:
+            with engine.connect() as conn, conn.begin():
+                config.attributes["connection"] = conn
+                command.upgrade(config, "head")
+                broken = conn.execute(text("PRAGMA foreign_key_check")).first()
+                if broken is not None:
+                    raise damaged(database, f"a row of {broken[0]} refers to nothing")
+        finally:
+            engine.dispose()

@@ -1,0 +1,89 @@
+"""What is known about runs and publications. Reads only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import and_, func, select
+
+from autopilot.daemon.store.mapping import number_of, to_attempt, to_publication
+from autopilot.daemon.store.queries_tickets import tickets
+from autopilot.daemon.store.rows import LivePublication, LiveRun
+from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
+from autopilot.daemon.store.tables_host import GATES, IS_LIVE_PUBLICATION, IS_OPEN_DRAFT, PUBLICATIONS
+from autopilot.schemas.gate import GateRecord
+from autopilot.schemas.machine import State
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+    from autopilot.daemon.store.rows import Attempt, Publication
+
+
+def running(conn: Connection) -> tuple[LiveRun, ...]:
+    """Give every running ticket with its attempt, the first started first."""
+    statement = select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms)
+    by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.RUNNING,))}
+    attempts = (to_attempt(row) for row in conn.execute(statement))
+    return tuple(LiveRun(by_id[attempt.ticket_id], attempt) for attempt in attempts)
+
+
+def publishing(conn: Connection) -> tuple[LivePublication, ...]:
+    """Give every publishing ticket with its publication, the first started first."""
+    statement = select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
+    by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.PUBLISHING,))}
+    found = (to_publication(row) for row in conn.execute(statement))
+    return tuple(LivePublication(by_id[publication.ticket_id], publication) for publication in found)
+
+
+def attempt(conn: Connection, run_id: str) -> Attempt | None:
+    """Find one attempt by its run."""
+    row = conn.execute(select(ATTEMPTS).where(ATTEMPTS.c.run_id == run_id)).first()
+    return None if row is None else to_attempt(row)
+
+
+def attempts_of(conn: Connection, ticket_id: str) -> tuple[Attempt, ...]:
+    """Give a ticket's attempts, oldest first."""
+    mine = ATTEMPTS.c.ticket == number_of(ticket_id)
+    return tuple(map(to_attempt, conn.execute(select(ATTEMPTS).where(mine).order_by(ATTEMPTS.c.session))))
+
+
+def attempts_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[Attempt, ...]:
+    """Give the attempts started in [since_ms, until_ms), UTC epoch ms, oldest first."""
+    inside = and_(ATTEMPTS.c.started_ms >= since_ms, ATTEMPTS.c.started_ms < until_ms)
+    statement = select(ATTEMPTS).where(inside).order_by(ATTEMPTS.c.started_ms, ATTEMPTS.c.run_id)
+    return tuple(map(to_attempt, conn.execute(statement)))
+
+
+def gates_of(conn: Connection, ticket_id: str, *, head: str | None = None) -> tuple[GateRecord, ...]:
+    """Give the gate ledger of a ticket, oldest first; with `head`, of that commit only."""
+    statement = select(GATES.c.record).where(GATES.c.ticket == number_of(ticket_id)).order_by(GATES.c.id)
+    if head is not None:
+        statement = statement.where(GATES.c.head == head)
+    return tuple(GateRecord.model_validate(record) for record in conn.execute(statement).scalars())
+
+
+def publication(conn: Connection, publication_id: str) -> Publication | None:
+    """Find one publication."""
+    row = conn.execute(select(PUBLICATIONS).where(PUBLICATIONS.c.id == publication_id)).first()
+    return None if row is None else to_publication(row)
+
+
+def publications_of(conn: Connection, ticket_id: str) -> tuple[Publication, ...]:
+    """Give a ticket's publications, one per commit, oldest first."""
+    mine = PUBLICATIONS.c.ticket == number_of(ticket_id)
+    statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
+    return tuple(map(to_publication, conn.execute(statement)))
+
+
+def publications_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[Publication, ...]:
+    """Give the publications that ended in [since_ms, until_ms), UTC epoch ms, oldest first."""
+    inside = and_(PUBLICATIONS.c.finished_ms >= since_ms, PUBLICATIONS.c.finished_ms < until_ms)
+    statement = select(PUBLICATIONS).where(inside).order_by(PUBLICATIONS.c.finished_ms)
+    return tuple(map(to_publication, conn.execute(statement)))
+
+
+def open_drafts(conn: Connection, repo: str) -> int:
+    """Count our drafts of a repository that nobody has merged or closed, as far as we know."""
+    mine = and_(PUBLICATIONS.c.repo == repo, IS_OPEN_DRAFT)
+    return conn.execute(select(func.count()).select_from(PUBLICATIONS).where(mine)).scalar_one()

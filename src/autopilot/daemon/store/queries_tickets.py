@@ -1,0 +1,174 @@
+"""What is known about tickets. Reads only; each takes a connection, so that several see one moment."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+from sqlalchemy import and_, exists, func, not_, select
+
+from autopilot.daemon.store.mapping import number_of, to_exchange, to_history, to_ticket
+from autopilot.daemon.store.rows import Dependency
+from autopilot.daemon.store.tables import DEPENDENCIES, EXCHANGES, HISTORY, IS_COMMITTED, IS_QUEUED, TICKETS
+from autopilot.schemas import ids
+from autopilot.schemas.machine import State
+from autopilot.schemas.ticket import PRIORITY_LOWEST, PRIORITY_URGENT
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from sqlalchemy import ColumnElement, Connection, Row
+
+    from autopilot.daemon.store.rows import HistoryEntry
+    from autopilot.schemas.ticket import Exchange, Ticket
+
+_PRIORITIES = range(PRIORITY_URGENT, PRIORITY_LOWEST + 1)
+_ORDER = (TICKETS.c.priority, TICKETS.c.not_before_ms, TICKETS.c.short_id)
+
+
+def ticket(conn: Connection, ticket_id: str) -> Ticket | None:
+    """Find one ticket.
+
+    Raises:
+        TicketError: `ticket-unknown`: the text has not the form of a ticket id.
+    """
+    row = conn.execute(select(TICKETS).where(TICKETS.c.short_id == number_of(ticket_id))).first()
+    return None if row is None else _with_dependencies(conn, [row])[0]
+
+
+def tickets(
+    conn: Connection, *, states: Collection[State] = (), repo: str | None = None, limit: int | None = None
+) -> tuple[Ticket, ...]:
+    """List tickets by number; with a limit, the newest so many."""
+    statement = select(TICKETS).order_by(TICKETS.c.short_id.desc()).limit(limit)
+    if states:
+        statement = statement.where(TICKETS.c.state.in_([state.value for state in states]))
+    if repo is not None:
+        statement = statement.where(TICKETS.c.repo == repo)
+    return _with_dependencies(conn, conn.execute(statement).all()[::-1])
+
+
+def candidates(
+    conn: Connection,
+    now_ms: int,
+    *,
+    default_agent: str,
+    limit: int = 20,
+    skip_repos: Collection[str] = frozenset(),
+    skip_agents: Collection[str] = frozenset(),
+) -> tuple[Ticket, ...]:
+    """Give the head of the queue: due, with every dependency published.
+
+    Args:
+        conn: a connection of the store.
+        now_ms: UTC epoch ms.
+        default_agent: what a ticket without an agent of its own runs with.
+        limit: at most so many.
+        skip_repos: repositories that are busy or held, so that their tickets do not clog the head.
+        skip_agents: the same for agents.
+    """
+    conditions: list[ColumnElement[bool]] = [IS_QUEUED, ~_has_open_dependency()]
+    if skip_repos:
+        conditions.append(not_(TICKETS.c.repo.in_(sorted(skip_repos))))
+    if skip_agents:
+        conditions.append(not_(func.coalesce(TICKETS.c.agent, default_agent).in_(sorted(skip_agents))))
+    return _with_dependencies(conn, _due(conn, conditions, now_ms, limit))
+
+
+def ready_to_publish(conn: Connection, now_ms: int, limit: int = 20) -> tuple[Ticket, ...]:
+    """Give committed tickets that are due, in the queue's order."""
+    return _with_dependencies(conn, _due(conn, [IS_COMMITTED], now_ms, limit))
+
+
+def next_due_ms(conn: Connection, now_ms: int) -> int | None:
+    """Give the moment (UTC epoch ms) when the next waiting ticket falls due; None when none is waiting."""
+    due: list[int] = []
+    for is_waiting, priority in itertools.product((IS_QUEUED, IS_COMMITTED), _PRIORITIES):
+        statement = select(func.min(TICKETS.c.not_before_ms)).where(
+            is_waiting, TICKETS.c.priority == priority, TICKETS.c.not_before_ms > now_ms
+        )
+        due.extend(value for value in conn.execute(statement).scalars() if value is not None)
+    return min(due, default=None)
+
+
+def counts(conn: Connection) -> dict[State, int]:
+    """Count the tickets in every state, zeros included."""
+    statement = select(TICKETS.c.state, func.count()).group_by(TICKETS.c.state)
+    found = {State(state): number for state, number in conn.execute(statement)}
+    return {state: found.get(state, 0) for state in State}
+
+
+def dependencies(conn: Connection, ticket_id: str) -> tuple[Dependency, ...]:
+    """Give what a ticket waits for, and where that is."""
+    statement = (
+        select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
+        .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
+        .where(DEPENDENCIES.c.ticket == number_of(ticket_id))
+        .order_by(DEPENDENCIES.c.depends_on)
+    )
+    return tuple(Dependency(ids.ticket_id(number), State(state)) for number, state in conn.execute(statement))
+
+
+def exchanges(conn: Connection, ticket_id: str) -> tuple[Exchange, ...]:
+    """Give the questions asked about a ticket, with the answers there are, oldest first."""
+    statement = select(EXCHANGES).where(EXCHANGES.c.ticket == number_of(ticket_id)).order_by(EXCHANGES.c.id)
+    return tuple(to_exchange(row) for row in conn.execute(statement))
+
+
+def history(conn: Connection, ticket_id: str) -> tuple[HistoryEntry, ...]:
+    """Give every move of a ticket, oldest first."""
+    statement = select(HISTORY).where(HISTORY.c.ticket == number_of(ticket_id)).order_by(HISTORY.c.id)
+    return tuple(to_history(row) for row in conn.execute(statement))
+
+
+def history_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[HistoryEntry, ...]:
+    """Give every move in [since_ms, until_ms), UTC epoch ms, oldest first."""
+    inside = and_(HISTORY.c.at_ms >= since_ms, HISTORY.c.at_ms < until_ms)
+    return tuple(
+        to_history(row) for row in conn.execute(select(HISTORY).where(inside).order_by(HISTORY.c.id))
+    )
+
+
+def _due(
+    conn: Connection, conditions: Sequence[ColumnElement[bool]], now_ms: int, limit: int
+) -> list[Row[Any]]:
+    """Read in the queue's order, one priority at a time.
+
+    Within a priority the index is ordered by not_before_ms, so that what is not due yet is never looked at.
+    """
+    found: list[Row[Any]] = []
+    for priority in _PRIORITIES:
+        if len(found) >= limit:
+            break
+        statement = (
+            select(TICKETS)
+            .where(TICKETS.c.priority == priority, TICKETS.c.not_before_ms <= now_ms, *conditions)
+            .order_by(*_ORDER)
+            .limit(limit - len(found))
+        )
+        found.extend(conn.execute(statement))
+    return found
+
+
+def _has_open_dependency() -> ColumnElement[bool]:
+    first = TICKETS.alias("first")
+    return exists(
+        select(1)
+        .select_from(DEPENDENCIES)
+        .join(first, first.c.short_id == DEPENDENCIES.c.depends_on)
+        .where(DEPENDENCIES.c.ticket == TICKETS.c.short_id, first.c.state != State.PUBLISHED.value)
+        .correlate(TICKETS)
+    )
+
+
+def _with_dependencies(conn: Connection, rows: Sequence[Row[Any]]) -> tuple[Ticket, ...]:
+    if not rows:
+        return ()
+    numbers = [row.short_id for row in rows]
+    statement = (
+        select(DEPENDENCIES).where(DEPENDENCIES.c.ticket.in_(numbers)).order_by(DEPENDENCIES.c.depends_on)
+    )
+    needs: dict[int, list[int]] = {}
+    for number, depends_on in conn.execute(statement):
+        needs.setdefault(number, []).append(depends_on)
+    return tuple(to_ticket(row, needs.get(row.short_id, ())) for row in rows)

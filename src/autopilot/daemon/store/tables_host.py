@@ -1,0 +1,167 @@
+"""The tables of money, gates, publications and the host. See `tables.py`."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    Table,
+    Text,
+    UniqueConstraint,
+    literal_column,
+    text,
+)
+
+from autopilot.daemon.store.tables import METADATA
+
+_ROW_ID = BigInteger().with_variant(Integer, "sqlite")
+_MS = BigInteger
+
+LEDGER = Table(
+    "ledger",
+    METADATA,
+    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
+    Column("run_id", Text, ForeignKey("attempts.run_id"), nullable=False),
+    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("micro_usd", BigInteger, nullable=False),
+    Column("known", Boolean, nullable=False),
+    Column("at_ms", _MS, nullable=False),
+    CheckConstraint("kind IN ('reserved','settled','raised')", name="ck_ledger_kind"),
+    CheckConstraint("micro_usd >= 0", name="ck_ledger_money"),
+    Index(
+        "ux_ledger_once",
+        "run_id",
+        "kind",
+        unique=True,
+        sqlite_where=text("kind <> 'raised'"),
+        postgresql_where=text("kind <> 'raised'"),
+    ),
+    Index("ix_ledger_at", "at_ms"),
+)
+
+GATES = Table(
+    "gates",
+    METADATA,
+    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
+    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("head", Text, nullable=False),
+    Column("record", JSON, nullable=False),
+    Index("ix_gates_ticket", "ticket"),
+)
+
+PUBLICATIONS = Table(
+    "publications",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("run_id", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("repo", Text, nullable=False),
+    Column("base", Text, nullable=False),
+    Column("base_sha", Text, nullable=False),
+    Column("branch", Text, nullable=False),
+    Column("head", Text, nullable=False),
+    Column("idempotency_key", Text, nullable=False, unique=True),
+    Column("expected_remote_head", Text),
+    Column("tries", Integer, nullable=False),
+    Column("losses", Integer, nullable=False, server_default="0"),
+    Column("pid", BigInteger),
+    Column("pid_started_ms", _MS),
+    Column("pushed", Text),
+    Column("outcome", Text),
+    Column("code", Text, nullable=False, server_default=""),
+    Column("message", Text, nullable=False, server_default=""),
+    Column("pr_url", Text),
+    Column("pr_number", Integer),
+    Column("pr_state", Text),
+    Column("created_ms", _MS, nullable=False),
+    Column("started_ms", _MS, nullable=False),
+    Column("finished_ms", _MS),
+    UniqueConstraint("ticket", "head", name="ux_publications_head"),
+    CheckConstraint("state IN ('running','deferred','done','refused')", name="ck_publications_state"),
+    Index(
+        "ux_publications_running",
+        "ticket",
+        unique=True,
+        sqlite_where=text("state = 'running'"),
+        postgresql_where=text("state = 'running'"),
+    ),
+    Index(
+        "ix_publications_open",
+        "repo",
+        sqlite_where=text("pr_state = 'open'"),
+        postgresql_where=text("pr_state = 'open'"),
+    ),
+    Index("ix_publications_finished", "finished_ms"),
+)
+
+BREAKERS = Table(
+    "breakers",
+    METADATA,
+    Column("scope", Text, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("failures", Integer, nullable=False),
+    Column("failure_class", Text),
+    Column("opened_ms", _MS),
+    Column("cooldown_until_ms", _MS),
+    Column("cooldown_ms", _MS, nullable=False),
+    Column("probe_run_id", Text),
+    CheckConstraint("state IN ('closed','open','half-open')", name="ck_breakers_state"),
+    CheckConstraint("(state = 'half-open') = (probe_run_id IS NOT NULL)", name="ck_breakers_probe"),
+)
+
+AGENT_WINDOWS = Table(
+    "agent_windows",
+    METADATA,
+    Column("agent", Text, primary_key=True),
+    Column("since_ms", _MS, nullable=False),
+    Column("resets_ms", _MS, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("probe_run_id", Text),
+)
+
+SWITCH = Table(
+    "switch",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("is_on", Boolean, nullable=False),
+    Column("ignore_window", Boolean, nullable=False),
+    Column("until_ms", _MS),
+    Column("off_mode", Text, nullable=False),
+    Column("drain_until_ms", _MS),
+    Column("changed_ms", _MS, nullable=False),
+    Column("by", Text, nullable=False),
+    CheckConstraint("id = 1", name="ck_switch_single"),
+    CheckConstraint("off_mode IN ('finish','drain','now')", name="ck_switch_mode"),
+)
+
+HOLDS = Table(
+    "holds",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("scope", Text, primary_key=True),
+    Column("cause", Text, nullable=False),
+    Column("since_ms", _MS, nullable=False),
+    Column("cure", Text, nullable=False),
+    Column("clears_ms", _MS),
+)
+
+FIRINGS = Table(
+    "firings",
+    METADATA,
+    Column("schedule", Text, primary_key=True),
+    Column("nominal_ms", _MS, primary_key=True),
+    Column("fired_ms", _MS, nullable=False),
+)
+
+# See the end of `tables.py`.
+IS_LIVE_PUBLICATION = PUBLICATIONS.c.state == literal_column("'running'")
+IS_OPEN_DRAFT = PUBLICATIONS.c.pr_state == literal_column("'open'")

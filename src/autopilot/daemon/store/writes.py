@@ -1,0 +1,202 @@
+"""Writes that move no ticket: processes, spend, gates, switch, breakers, holds, schedules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlalchemy import delete, insert, update
+
+from autopilot.daemon import breaker as rule
+from autopilot.daemon.store import queries_host, queries_runs
+from autopilot.daemon.store.brakes import drop_window, keep_breaker
+from autopilot.daemon.store.mapping import number_of, to_ticket
+from autopilot.daemon.store.rows import HoldChanges
+from autopilot.daemon.store.settle import keep_gates
+from autopilot.daemon.store.spend import note_spend
+from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
+from autopilot.daemon.store.tables_host import FIRINGS, HOLDS, IS_LIVE_PUBLICATION, PUBLICATIONS, SWITCH
+from autopilot.daemon.store.unit import Unit, in_one
+from autopilot.schemas.errors import StaleTransitionError
+from autopilot.schemas.events import Event
+from autopilot.schemas.machine import State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autopilot.daemon.store.engine import Store
+    from autopilot.daemon.store.rows import Breaker, OffMode, PrState, Switch
+    from autopilot.schemas.gate import GateRecord
+    from autopilot.schemas.ticket import Hold, Ticket
+
+
+def record_process(store: Store, run_id: str, *, pid: int, pid_started_ms: int) -> None:
+    """Write down which process a live run is.
+
+    Raises:
+        StaleTransitionError: `run-ended`: the run is not live.
+    """
+    values = {"pid": pid, "pid_started_ms": pid_started_ms}
+
+    def work(unit: Unit) -> None:
+        mine = (ATTEMPTS.c.run_id == run_id) & IS_LIVE_RUN
+        if unit.conn.execute(update(ATTEMPTS).where(mine).values(values)).rowcount == 0:
+            raise StaleTransitionError("run-ended", f"{run_id} is not running", hint="look again")
+
+    in_one(store, work)
+
+
+def record_publisher(store: Store, publication_id: str, *, pid: int, pid_started_ms: int) -> None:
+    """Write down which process a live publication is.
+
+    Raises:
+        StaleTransitionError: `publication-ended`: it is not live.
+    """
+    values = {"pid": pid, "pid_started_ms": pid_started_ms}
+
+    def work(unit: Unit) -> None:
+        mine = (PUBLICATIONS.c.id == publication_id) & IS_LIVE_PUBLICATION
+        if unit.conn.execute(update(PUBLICATIONS).where(mine).values(values)).rowcount == 0:
+            what = f"publication {publication_id} is not running"
+            raise StaleTransitionError("publication-ended", what, hint="look again")
+
+    in_one(store, work)
+
+
+def record_spend(store: Store, run_id: str, spent_micro_usd: int, *, fence: int) -> None:
+    """Write down what a run has spent so far; only the largest amount ever told counts.
+
+    Args:
+        store: the store.
+        run_id: the run.
+        spent_micro_usd: cumulative micro-dollars.
+        fence: the run's own fence.
+
+    Raises:
+        StaleTransitionError: `fence-old`: no run of that name has that fence.
+    """
+    with store.read() as conn:
+        known = queries_runs.attempt(conn, run_id)
+        if known is not None and known.fence == fence and spent_micro_usd <= known.spent_micro_usd:
+            return  # most events tell nothing new; do not pay for a commit
+    in_one(store, lambda unit: note_spend(unit, run_id, spent_micro_usd, fence=fence))
+
+
+def record_gates(store: Store, ticket_id: str, run_id: str, records: Sequence[GateRecord]) -> None:
+    """Append to the gate ledger."""
+    in_one(store, lambda unit: keep_gates(unit, number_of(ticket_id), run_id, records))
+
+
+def record_pr_state(store: Store, publication_id: str, state: PrState) -> None:
+    """Write down what became of a draft; one that is merged or closed no longer counts as review load."""
+
+    def work(unit: Unit) -> None:
+        mine = PUBLICATIONS.c.id == publication_id
+        unit.conn.execute(update(PUBLICATIONS).where(mine).values(pr_state=state))
+
+    in_one(store, work)
+
+
+def request_cancel(store: Store, ticket_id: str, *, by: str) -> Ticket:
+    """Ask for the end of a ticket that is running or being published; the daemon makes the move.
+
+    Raises:
+        StaleTransitionError: `ticket-changed`: it is neither.
+        TicketError: `ticket-unknown`.
+    """
+    live = [State.RUNNING.value, State.PUBLISHING.value]
+
+    def work(unit: Unit) -> Ticket:
+        mine = (TICKETS.c.short_id == number_of(ticket_id)) & TICKETS.c.state.in_(live)
+        asked = update(TICKETS).where(mine).values(cancel_requested=True, updated_ms=unit.now_ms)
+        row = unit.conn.execute(asked.returning(*TICKETS.c)).one_or_none()
+        if row is None:
+            raise StaleTransitionError("ticket-changed", f"{ticket_id} is neither running nor publishing")
+        unit.note(Event.TICKET_MOVED, ticket=ticket_id, trigger="cancel-request", by=by)
+        return to_ticket(row)
+
+    return in_one(store, work)
+
+
+def turn_on(store: Store, *, by: str, ignore_window: bool = False, until_ms: int | None = None) -> Switch:
+    """Let runs start: in the nightly window, or at once; for ever, or until a moment (UTC epoch ms)."""
+    values = {"is_on": True, "ignore_window": ignore_window, "until_ms": until_ms, "drain_until_ms": None}
+    return _turn(store, {**values, "off_mode": "finish", "by": by})
+
+
+def turn_off(store: Store, *, by: str, mode: OffMode = "finish", drain_until_ms: int | None = None) -> Switch:
+    """Let no run start; running ones finish, or may until a moment (UTC epoch ms), or are stopped now."""
+    values = {"is_on": False, "ignore_window": False, "until_ms": None, "drain_until_ms": drain_until_ms}
+    return _turn(store, {**values, "off_mode": mode, "by": by})
+
+
+def _turn(store: Store, values: dict[str, object]) -> Switch:
+    def work(unit: Unit) -> Switch:
+        unit.conn.execute(update(SWITCH).values(changed_ms=unit.now_ms, **values))
+        turned = queries_host.switch(unit.conn)
+        unit.note(Event.SWITCH_TURNED, is_on=turned.is_on, by=turned.by, until_ms=turned.until_ms)
+        return turned
+
+    return in_one(store, work)
+
+
+def reset_breaker(store: Store, scope: str, *, by: str) -> Breaker:
+    """Close a breaker because a person mended the cause."""
+
+    def work(unit: Unit) -> Breaker:
+        closed = rule.reset(queries_host.breaker(unit.conn, scope))
+        keep_breaker(unit.conn, closed)
+        unit.note(Event.BREAKER_CLOSED, scope=scope, by=by)
+        return closed
+
+    return in_one(store, work)
+
+
+def clear_agent_window(store: Store, agent: str) -> None:
+    """Forget that an agent's usage window is used up, because a person knows better."""
+    in_one(store, lambda unit: drop_window(unit.conn, agent))
+
+
+def sync_holds(store: Store, holds: Sequence[Hold]) -> HoldChanges:
+    """Make the standing holds these, keeping since when one stands; writes only what changed."""
+    with store.read() as conn:
+        standing = {(hold.name, hold.scope): hold for hold in queries_host.holds(conn)}
+    wanted: dict[tuple[str, str], Hold] = {}
+    for hold in holds:
+        wanted.setdefault((hold.name, hold.scope), hold)
+    started = tuple(hold for key, hold in wanted.items() if key not in standing)
+    ended = tuple(hold for key, hold in standing.items() if key not in wanted)
+    changed = [
+        again
+        for key, hold in wanted.items()
+        if key in standing
+        and (again := hold.model_copy(update={"since_ms": standing[key].since_ms})) != standing[key]
+    ]
+
+    def work(unit: Unit) -> None:
+        for hold in (*ended, *changed):
+            unit.conn.execute(delete(HOLDS).where(HOLDS.c.name == hold.name, HOLDS.c.scope == hold.scope))
+        for hold in (*started, *changed):
+            unit.conn.execute(insert(HOLDS).values(**hold.model_dump()))
+        for hold in started:
+            unit.note(Event.HOLD_STARTED, hold=hold.name, scope=hold.scope, cause=hold.cause)
+        for hold in ended:
+            unit.note(Event.HOLD_ENDED, hold=hold.name, scope=hold.scope)
+
+    if started or ended or changed:
+        in_one(store, work)
+    return HoldChanges(started, ended)
+
+
+def fire_once(store: Store, schedule: str, nominal_ms: int) -> bool:
+    """Enter that a schedule fires for an instant (UTC epoch ms); True for exactly one caller."""
+
+    def work(unit: Unit) -> bool:
+        mine = (FIRINGS.c.schedule == schedule) & (FIRINGS.c.nominal_ms == nominal_ms)
+        if unit.conn.execute(FIRINGS.select().where(mine)).first() is not None:
+            return False
+        unit.conn.execute(
+            insert(FIRINGS).values(schedule=schedule, nominal_ms=nominal_ms, fired_ms=unit.now_ms)
+        )
+        return True
+
+    return in_one(store, work)

@@ -1,0 +1,155 @@
+"""When things may happen: the nightly window, fixed times of day, and usage limits of an agent. Pure.
+
+A time of day that a clock change repeats counts once, at its first occurrence; one that a clock change skips
+counts at the first instant after the gap.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as time_of_day
+from typing import TYPE_CHECKING
+
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from zoneinfo import ZoneInfo
+
+_CLOCK = re.compile(r"^([01]\d|2[0-3]):([0-5]\d)$")
+_MINUTE_MS = 60 * MS_PER_S
+_HOUR_MS = 60 * _MINUTE_MS
+_USUAL_LIMIT_MS = 6 * _HOUR_MS
+_WEEKLY_LIMIT_MS = 8 * 24 * _HOUR_MS
+_UNTOLD_LIMIT_MS = _HOUR_MS
+_SOONEST_MS = _MINUTE_MS
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A daily window in local time; it may cross midnight. `tz` None is the system's zone."""
+
+    window: str
+    tz: ZoneInfo | None = None
+
+
+def parse_clock(text: str) -> time_of_day:
+    """Read `HH:MM`.
+
+    Raises:
+        ConfigError: `time-of-day`: the text is no time of day.
+    """
+    match = _CLOCK.match(text.strip())
+    if match is None:
+        raise ConfigError("time-of-day", f"not a time of day: {text!r}", hint="write it like 07:30")
+    return time_of_day(int(match.group(1)), int(match.group(2)))
+
+
+def parse_window(text: str) -> tuple[time_of_day, time_of_day]:
+    """Read `HH:MM-HH:MM`; the same time twice is the whole day.
+
+    Raises:
+        ConfigError: `time-of-day`: one of the two is no time of day.
+    """
+    start, dash, end = text.partition("-")
+    if not dash:
+        raise ConfigError("time-of-day", f"not a window: {text!r}", hint="write it like 22:00-07:00")
+    return parse_clock(start), parse_clock(end)
+
+
+def is_open(schedule: Schedule, now_ms: int) -> bool:
+    """Tell whether `now_ms` lies in the window; its end belongs to the day."""
+    start, end = parse_window(schedule.window)
+    return start == end or any(opens <= now_ms < closes for opens, closes in _around(schedule, now_ms))
+
+
+def opens_ms(schedule: Schedule, now_ms: int) -> int:
+    """Give the moment (UTC epoch ms) when the window opens next; `now_ms` while it is open."""
+    if is_open(schedule, now_ms):
+        return now_ms
+    return min(opens for opens, _ in _around(schedule, now_ms) if opens > now_ms)
+
+
+def closes_ms(schedule: Schedule, now_ms: int) -> int | None:
+    """Give the moment (UTC epoch ms) when the open window ends; None while it is shut, or never shuts."""
+    start, end = parse_window(schedule.window)
+    if start == end:
+        return None
+    ends = [closes for opens, closes in _around(schedule, now_ms) if opens <= now_ms < closes]
+    return max(ends, default=None)
+
+
+def last_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
+    """Give the latest instant (UTC epoch ms) at or before now when the clock showed `at`.
+
+    However many were missed while the machine slept, this is one: pair it with a row per (schedule, instant).
+    """
+    today = _local(now_ms, tz).date()
+    moments = (instant_ms(today + shift * _DAY, parse_clock(at), tz) for shift in (1, 0, -1, -2))
+    return next(moment for moment in moments if moment <= now_ms)
+
+
+def next_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
+    """Give the first instant (UTC epoch ms) after now when the clock shows `at`."""
+    today = _local(now_ms, tz).date()
+    moments = (instant_ms(today + shift * _DAY, parse_clock(at), tz) for shift in (-1, 0, 1, 2))
+    return next(moment for moment in moments if moment > now_ms)
+
+
+def instant_ms(day: date, at: time_of_day, tz: ZoneInfo | None) -> int:
+    """Turn a local day and time into UTC epoch ms.
+
+    Source: PEP 495: in a gap, fold 0 uses the offset before it and fold 1 the one after it.
+    """
+    wanted = datetime.combine(day, at)
+    first_ms = _epoch_ms(wanted.replace(fold=0), tz)
+    if _local(first_ms, tz) == wanted:
+        return first_ms
+    return _gap_end_ms(wanted, _epoch_ms(wanted.replace(fold=1), tz), first_ms, tz)
+
+
+def clamped_reset_ms(resets_ms: int | None, now_ms: int, *, is_weekly: bool) -> int:
+    """Take an agent's word for when its usage window opens again, within reason.
+
+    Args:
+        resets_ms: what the agent said, UTC epoch ms; None when it named no time.
+        now_ms: UTC epoch ms.
+        is_weekly: whether it is the weekly limit, which may be 8 days away and not only 6 hours.
+    """
+    if resets_ms is None:
+        resets_ms = now_ms + _UNTOLD_LIMIT_MS
+    furthest_ms = _WEEKLY_LIMIT_MS if is_weekly else _USUAL_LIMIT_MS
+    return min(max(resets_ms, now_ms + _SOONEST_MS), now_ms + furthest_ms)
+
+
+def _around(schedule: Schedule, now_ms: int) -> list[tuple[int, int]]:
+    """Give the windows that begin yesterday, today and tomorrow as instants."""
+    start, end = parse_window(schedule.window)
+    today = _local(now_ms, schedule.tz).date()
+    last = _DAY if end <= start else timedelta(0)
+    days = [today + shift * _DAY for shift in (-1, 0, 1, 2)]
+    return [(instant_ms(day, start, schedule.tz), instant_ms(day + last, end, schedule.tz)) for day in days]
+
+
+def _gap_end_ms(wanted: datetime, low_ms: int, high_ms: int, tz: ZoneInfo | None) -> int:
+    """Find the first instant whose local time is not before `wanted`: the end of the gap."""
+    while high_ms - low_ms > 1:
+        middle_ms = (low_ms + high_ms) // 2
+        if _local(middle_ms, tz) < wanted:
+            low_ms = middle_ms
+        else:
+            high_ms = middle_ms
+    return high_ms
+
+
+def _local(epoch_ms: int, tz: ZoneInfo | None) -> datetime:
+    """Show an instant on the local clock, without zone. No zone given: the system's, by the C library."""
+    moment = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone(tz)
+    return moment.replace(tzinfo=None, fold=0)
+
+
+def _epoch_ms(local: datetime, tz: ZoneInfo | None) -> int:
+    return round(local.replace(tzinfo=tz).timestamp() * MS_PER_S)
