@@ -40,7 +40,9 @@ def is_secret_name(name: str) -> bool:
 
 
 def holds_secret(value: str) -> bool:
-    """Tell whether a known form of token, a private key, or a URL with a password is inside."""
+    """Tell whether a known form of token, a PEM block, or a URL with a password is inside."""
+    if "-----BEGIN " in value:
+        return True
     return _VALUE.search(value) is not None or any(":" in found for found in _IN_URL.findall(value))
 
 
