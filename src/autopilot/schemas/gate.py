@@ -48,6 +48,7 @@ class GateRecord(Record):
 
     gate: str
     verdict: Verdict
+    code: str = Field(default="", description="why it is not green, in one kebab-case word; empty when it is")
     mandatory: bool
     head: Sha
     base: Sha

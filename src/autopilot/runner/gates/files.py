@@ -1,0 +1,99 @@
+"""Reads and fingerprints files that the code under test may have written.
+
+Must not follow a link, wait on a pipe, or read without a bound.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from autopilot.schemas.gate import Evidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+MAX_REPORT_BYTES = 64 * 1024 * 1024
+TAIL_CHARS = 2000
+
+_CHUNK_BYTES = 1024 * 1024
+_SUMMARY_BYTES = 1024 * 1024
+
+
+class UnreadableError(Exception):
+    """A file is absent or is not what it should be; the text says what."""
+
+
+def _open_plain(path: Path) -> int:
+    """Open a plain file; a link, pipe, socket or device is refused without waiting."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as exc:
+        raise UnreadableError("it was not written") from exc
+    except OSError as exc:
+        raise UnreadableError(f"it cannot be opened: {exc.strerror}") from exc
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnreadableError("it is no plain file")
+    return descriptor
+
+
+def read_plain(path: Path, *, max_bytes: int = MAX_REPORT_BYTES) -> bytes:
+    """Read a whole plain file.
+
+    Raises:
+        UnreadableError: it is absent, no plain file, or larger than `max_bytes`.
+    """
+    with open(_open_plain(path), "rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise UnreadableError(f"it is larger than {max_bytes} bytes")
+    return content
+
+
+def digest_of(path: Path) -> str:
+    """Give a plain file's SHA-256 in hex.
+
+    Raises:
+        UnreadableError: it is absent or no plain file.
+    """
+    sha256 = hashlib.sha256()
+    with open(_open_plain(path), "rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            sha256.update(chunk)
+    return sha256.hexdigest()
+
+
+def evidence(root: Path, paths: Iterable[Path]) -> tuple[Evidence, ...]:
+    """Name and fingerprint the files that exist; a missing one is no evidence."""
+    found = []
+    for path in paths:
+        try:
+            found.append(Evidence(path=path.relative_to(root).as_posix(), sha256=digest_of(path)))
+        except UnreadableError:
+            continue
+    return tuple(found)
+
+
+def log_end(path: Path) -> bytes:
+    """Give the last megabyte of a log; empty when there is none."""
+    try:
+        with open(_open_plain(path), "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _SUMMARY_BYTES))
+            return file.read(_SUMMARY_BYTES)
+    except UnreadableError:
+        return b""
+
+
+def tail_text(log: bytes) -> str:
+    """Give the end of a log as text for a person or an agent: bounded, control characters shown."""
+    text = log[-4 * TAIL_CHARS :].decode(errors="replace")[-TAIL_CHARS:]
+    return "".join(char if char in "\n\t" or char.isprintable() else "�" for char in text).strip()
+
+
+def command_digest(argv: Sequence[str]) -> str:
+    """Fingerprint a command: its words, each ended by a NUL."""
+    return hashlib.sha256(b"".join(os.fsencode(word) + b"\0" for word in argv)).hexdigest()

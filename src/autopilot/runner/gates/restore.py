@@ -1,0 +1,59 @@
+"""Restores what the committed lock file names, before anything is judged.
+
+Must not add a package, and must not skip the restore when the lock, the command or the environment changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end, tail_text
+from autopilot.runner.gates.judge import Finding, early_end
+from autopilot.runner.stacks.stack import NotNeeded
+from autopilot.schemas.gate import Verdict
+
+if TYPE_CHECKING:
+    from autopilot.runner.gates.context import GateContext
+    from autopilot.runner.stacks.stack import Command
+
+NAME = "setup"
+
+_LOCK_FILES = ("uv.lock", "package-lock.json", "npm-shrinkwrap.json")
+_MARK = "restored"
+
+
+def restore(ctx: GateContext) -> Finding | None:
+    """Run the set-up command unless this very set-up is in place already.
+
+    Returns:
+        None when the checkout is ready, else why not.
+    """
+    place = ctx.place(NAME)
+    plan = ctx.stack.setup(place)
+    if isinstance(plan, NotNeeded):
+        return None
+    mark, wanted = ctx.scratch / _MARK, _fingerprint(ctx, plan)
+    if ctx.producer == "run" and mark.is_file() and mark.read_text(encoding="ascii") == wanted:
+        return None
+    mark.unlink(missing_ok=True)
+    exit_ = ctx.run(plan, place.out, name="output")
+    if (early := early_end(exit_)) is not None:
+        return Finding(early.verdict, "setup-failed", f"set-up: {early.reason}")
+    if exit_.code != 0:
+        tail = tail_text(log_end(exit_.output))
+        reason = f"set-up ended with exit code {exit_.code}\n{tail}"
+        return Finding(Verdict.FAILED, "setup-failed", reason)
+    ctx.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+    mark.write_text(wanted, encoding="ascii")
+    return None
+
+
+def _fingerprint(ctx: GateContext, plan: Command) -> str:
+    parts = [command_digest(plan.argv)]
+    for name in _LOCK_FILES:
+        try:
+            parts.append(digest_of(ctx.checkout / name))
+        except UnreadableError:
+            parts.append("-")
+    return hashlib.sha256("\n".join(parts).encode("ascii")).hexdigest()

@@ -1,0 +1,91 @@
+"""Runs the gates over one commit: what the pipeline calls in a run, and verify calls again before publishing.
+
+Must not raise for anything the repository does, and must not let a gate be green by default.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from autopilot.runner.gates import test_summary
+from autopilot.runner.gates.judge import Finding
+from autopilot.runner.gates.record import make_record
+from autopilot.runner.gates.registry import GATES
+from autopilot.runner.gates.restore import restore
+from autopilot.schemas.events import Event
+from autopilot.schemas.gate import MANDATORY_GATES, Verdict
+from autopilot.schemas.run import Baseline
+
+if TYPE_CHECKING:
+    from autopilot.runner.gates.context import GateContext
+    from autopilot.schemas.gate import GateRecord
+
+MAX_FEEDBACK_CHARS = 8000
+
+
+def run_gates(ctx: GateContext) -> tuple[GateRecord, ...]:
+    """Restore, then run every gate in order; a red one does not hide the next.
+
+    Returns:
+        One ledger entry per gate, bound to `ctx.head`.
+    """
+    _empty(ctx)
+    broken = restore(ctx)
+    records: tuple[GateRecord, ...] = ()
+    for name, check in GATES:
+        record = _unset(ctx, name, broken) if broken else check(ctx, records)
+        records = (*records, record)
+        _tell(ctx, record)
+    return records
+
+
+def measure_baseline(ctx: GateContext) -> Baseline:
+    """Run the base commit's own tests, before the agent: what was red already.
+
+    Nothing is refused here; a base whose tests are red or cannot run is a fact for the digest.
+    """
+    _empty(ctx)
+    broken = restore(ctx)
+    if broken is not None:
+        return Baseline(counts=None, green=False, reason=broken.reason)
+    record = test_summary.check(ctx, ())
+    return Baseline(counts=record.counts, green=record.is_green, reason=record.reason)
+
+
+def feedback(records: tuple[GateRecord, ...]) -> str:
+    """Say what is red, for the agent's next round: bounded, without anything green."""
+    parts = [
+        f"Gate {record.gate}: {record.verdict.value}"
+        + (f" ({record.code})" if record.code else "")
+        + f"\n{record.reason}"
+        for record in records
+        if record.gate in MANDATORY_GATES and not record.is_green
+    ]
+    return "\n\n".join(parts)[:MAX_FEEDBACK_CHARS]
+
+
+def _empty(ctx: GateContext) -> None:
+    """Make the round's folder anew, so that nothing in it is older than the round."""
+    if ctx.reports.exists():
+        shutil.rmtree(ctx.reports)
+    ctx.reports.mkdir(mode=0o700, parents=True)
+
+
+def _unset(ctx: GateContext, name: str, broken: Finding) -> GateRecord:
+    finding = Finding(Verdict.ERROR, broken.code, broken.reason)
+    return make_record(ctx, name, finding, started_ms=ctx.clock.now_ms())
+
+
+def _tell(ctx: GateContext, record: GateRecord) -> None:
+    event = Event.GATE_PASSED if record.is_green else Event.GATE_FAILED
+    ctx.on_event(
+        event,
+        {
+            "gate": record.gate,
+            "verdict": record.verdict.value,
+            "code": record.code,
+            "duration_ms": record.duration_ms,
+            "executed": record.counts.executed if record.counts else None,
+        },
+    )

@@ -1,0 +1,47 @@
+"""Reads the summary that a test program prints at its end, to hold it against the report.
+
+Must never turn a missing summary into counts: None means that the program did not get to its end.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_PYTEST_LINE = re.compile(rb"^(?:=+ )?(.*(?:\d+ [a-z]+|no tests ran).*) in [\d.:]+ ?s?\b.*$", re.MULTILINE)
+_PYTEST_COUNT = re.compile(rb"(\d+) (passed|failed|errors?|xpassed)\b")
+_OWN_LINE = re.compile(rb"^autopilot: (\d+) executed, (\d+) red\s*$", re.MULTILINE)
+_NODE_COUNT = re.compile(rb"^(?:\xe2\x84\xb9|#) (tests|pass|fail|cancelled) (\d+)\s*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Counts as printed."""
+
+    red: int
+    executed: int
+
+
+def pytest_summary(log: bytes) -> Summary | None:
+    """Read the last line of the kind `2 failed, 3 passed in 0.12s`."""
+    lines = _PYTEST_LINE.findall(log)
+    if not lines:
+        return None
+    counts = {name.rstrip(b"s"): int(number) for number, name in _PYTEST_COUNT.findall(lines[-1])}
+    red = counts.get(b"failed", 0) + counts.get(b"error", 0)
+    return Summary(red=red, executed=red + counts.get(b"passed", 0) + counts.get(b"xpassed", 0))
+
+
+def unittest_summary(log: bytes) -> Summary | None:
+    """Read the last line of our own unittest reporter: `autopilot: 5 executed, 0 red`."""
+    lines = _OWN_LINE.findall(log)
+    return Summary(red=int(lines[-1][1]), executed=int(lines[-1][0])) if lines else None
+
+
+def node_summary(log: bytes) -> Summary | None:
+    """Read the last `tests 5`, `pass`, `fail` and `cancelled` lines of node's spec or tap reporter."""
+    counts = {name: int(number) for name, number in _NODE_COUNT.findall(log)}
+    if not {b"tests", b"pass", b"fail"} <= counts.keys():
+        return None
+    red = counts[b"fail"] + counts.get(b"cancelled", 0)
+    return Summary(red=red, executed=counts[b"pass"] + red)
