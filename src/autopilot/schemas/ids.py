@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-TICKET_ID = re.compile(r"^T-([1-9]\d*)$")
+TICKET_ID = re.compile(r"^T-([1-9][0-9]*)$")
 BRANCH_PREFIX = "autopilot/"
 PROTECTED_BRANCHES = ("main", "master", "develop", "release/*", "hotfix/*")
 
 _MAX_SLUG_CHARS = 40
 _MAX_REF_BYTES = 200
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _REF_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
@@ -60,11 +61,13 @@ def ref_name_fault(name: str) -> str | None:
     """
     if not name:
         return "is empty"
+    if _SURROGATE.search(name):
+        return "holds half a character, which no text file can carry"
     if name.startswith("-"):
         return "starts with '-', which git would read as an option"
     if _REF_FORBIDDEN.search(name):
         return "holds a space, a control character or one of ~ ^ : ? * [ \\ .. @{ //"
-    if name.startswith("/") or name.endswith(("/", ".", ".lock")) or name == "@":
+    if name.startswith("/") or name.endswith(("/", ".", ".lock")) or name in {"@", "HEAD"}:
         return "starts or ends in a way git refuses"
     if any(part.startswith(".") or part.endswith(".lock") for part in name.split("/")):
         return "has a part that starts with '.' or ends in '.lock'"

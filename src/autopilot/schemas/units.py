@@ -8,13 +8,16 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import ROUND_CEILING, Decimal, InvalidOperation
 
 MICRO_PER_USD = 1_000_000
 MS_PER_S = 1000
+MAX_USD = 1_000_000_000
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE_MS = timedelta(milliseconds=1)
 _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 86_400
@@ -31,24 +34,27 @@ def micro_usd(dollars: Decimal | float | str) -> int:
         The amount in millionths of a dollar.
 
     Raises:
-        ValueError: the amount is not a finite, non-negative number.
+        ValueError: the amount is not a finite, non-negative number of at most a billion.
     """
     try:
         amount = Decimal(str(dollars))
     except InvalidOperation as exc:
         msg = f"not an amount of dollars: {dollars!r}"
         raise ValueError(msg) from exc
-    if not amount.is_finite() or amount < 0:
-        msg = f"an amount of dollars must be finite and not negative: {dollars!r}"
+    if not amount.is_finite() or not 0 <= amount <= MAX_USD:
+        msg = f"an amount of dollars must be finite, not negative and no fantasy: {dollars!r}"
         raise ValueError(msg)
     return int((amount * MICRO_PER_USD).to_integral_value(rounding=ROUND_CEILING))
 
 
 def format_usd(cost_micro_usd: int) -> str:
-    """Show micro-dollars as dollars with at least two decimals and no false precision: `$0.018`."""
+    """Show micro-dollars with two to four decimals: `$2.00`, `$0.018`; never nothing for something."""
     dollars = Decimal(cost_micro_usd) / MICRO_PER_USD
-    cents = dollars.quantize(Decimal("0.01"))
-    return f"${cents if cents == dollars else dollars.quantize(Decimal('0.0001')).normalize():f}"
+    shown = f"{dollars:.4f}"
+    if cost_micro_usd and Decimal(shown) == 0:
+        return "<$0.0001"
+    whole, _, decimals = shown.partition(".")
+    return f"${whole}.{decimals.rstrip('0').ljust(2, '0')}"
 
 
 def parse_duration_s(text: str) -> float:
@@ -58,14 +64,18 @@ def parse_duration_s(text: str) -> float:
         Seconds.
 
     Raises:
-        ValueError: the text is not a duration.
+        ValueError: the text is not a duration, or one without an end.
     """
     compact = text.strip().lower().replace(" ", "")
     parts = _DURATION_PART.findall(compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         msg = f"not a duration: {text!r} (write it like 90s, 10m, 1h30m or 2d)"
         raise ValueError(msg)
-    return math.fsum(float(number) * _SECONDS_PER[unit] for number, unit in parts)
+    duration_s = math.fsum(float(number) * _SECONDS_PER[unit] for number, unit in parts)
+    if not math.isfinite(duration_s):
+        msg = f"no clock can measure a duration like {text[:20]!r}…"
+        raise ValueError(msg)
+    return duration_s
 
 
 def format_duration(duration_s: float) -> str:
@@ -82,7 +92,7 @@ def format_duration(duration_s: float) -> str:
 
 def iso_utc(epoch_ms: int) -> str:
     """Show UTC epoch milliseconds as RFC 3339 with millisecond precision and a `Z`."""
-    moment = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC)
+    moment = _EPOCH + timedelta(milliseconds=epoch_ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -99,4 +109,4 @@ def parse_iso_ms(text: str) -> int:
     if moment.tzinfo is None:
         msg = f"a time needs its offset: {text!r} (write 2026-01-31T22:00:00+01:00, or end it with Z)"
         raise ValueError(msg)
-    return round(moment.timestamp() * MS_PER_S)
+    return round((moment - _EPOCH) / _ONE_MS)

@@ -124,7 +124,11 @@ def _expanded(words: Sequence[str], checkout: Path) -> Iterator[str]:
         if word.startswith("--test-reporter"):
             continue
         is_pattern = not word.startswith(("-", "/")) and any(char in word for char in "*?[")
-        matches = sorted(path.relative_to(checkout).as_posix() for path in checkout.glob(word)) if is_pattern else ()
+        matches = (
+            sorted(path.relative_to(checkout).as_posix() for path in checkout.glob(word))
+            if is_pattern
+            else ()
+        )
         yield from matches or (word,)
 
 

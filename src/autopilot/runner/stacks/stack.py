@@ -74,7 +74,7 @@ class Place:
     """Where a stack's commands will run.
 
     `out` is a folder of ours for this gate's files, `scratch` one that lives through the rounds. `which`
-    finds a program on the gate's PATH (`path`); `succeeds` runs one in the gate's environment, outside the checkout.
+    finds a program on the gate's PATH, which is `path`; `succeeds` runs one outside the checkout.
     """
 
     checkout: Path
