@@ -102,9 +102,9 @@ def test_an_unusual_name_that_git_takes_is_not_refused(name: str) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "", "-x", "a b", "a\tb", "a\nb", "a\x00b", "a..b", "a~1", "a^", "a:b", "a?b", "a*b", "a[b", "a\\b", "@",
-        "a@{b", "/a", "a/", "a//b", ".a", "a/.b", "a.", "a.lock", "a.lock/b", "HEAD", "\ud800", "x" * 201,
-        "\u00e9" * 101,
+        "", "-x", "a b", "a\tb", "a\nb", "a\x00b", "a..b", "a~1", "a^", "a:b", "a?b", "a*b", "a[b", "a\\b",
+        "@", "a@{b", "/a", "a/", "a//b", ".a", "a/.b", "a.", "a.lock", "a.lock/b", "HEAD", "\ud800",
+        "x" * 201, "\u00e9" * 101,
     ],
 )  # fmt: skip
 def test_a_name_that_git_or_a_command_line_would_misread_is_refused_with_a_reason(name: str) -> None:

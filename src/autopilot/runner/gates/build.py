@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.gates.files import UnreadableError, evidence, log_end, read_plain, tail_text
+from autopilot.runner.gates.files import UnreadableError, evidence, log_end, read_plain
 from autopilot.runner.gates.judge import Finding, judge_build
 from autopilot.runner.gates.record import make_record
 from autopilot.runner.stacks.stack import CannotRun, NotNeeded
@@ -40,7 +40,7 @@ def check(ctx: GateContext, _before: tuple[GateRecord, ...]) -> GateRecord:
         started_ms=started_ms,
         argv=plan.command.argv,
         evidence=evidence(ctx.root, kept),
-        tail=tail_text(log_end(exit_.output)),
+        log=log_end(exit_.output),
     )
 
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
-TAIL_CHARS = 2000
 
 _CHUNK_BYTES = 1024 * 1024
 _SUMMARY_BYTES = 1024 * 1024
@@ -86,12 +85,6 @@ def log_end(path: Path) -> bytes:
             return file.read(_SUMMARY_BYTES)
     except UnreadableError:
         return b""
-
-
-def tail_text(log: bytes) -> str:
-    """Give the end of a log as text for a person or an agent: bounded, control characters shown."""
-    text = log[-4 * TAIL_CHARS :].decode(errors="replace")[-TAIL_CHARS:]
-    return "".join(char if char in "\n\t" or char.isprintable() else "�" for char in text).strip()
 
 
 def command_digest(argv: Sequence[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.plain import plain
 from autopilot.runner.gates.files import command_digest
 from autopilot.schemas.gate import MANDATORY_GATES, GateRecord
 
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
     from autopilot.runner.gates.judge import Finding
     from autopilot.schemas.gate import Evidence, TestCounts
 
-_MAX_REASON_CHARS = 4000
+MAX_REASON_CHARS = 4000
+MAX_TAIL_CHARS = 2000
+
+
+def shown(log: bytes) -> str:
+    """Give the end of what a program printed, fit for a person, an agent and a digest."""
+    return plain(log[-8 * MAX_TAIL_CHARS :], max_chars=MAX_TAIL_CHARS)
 
 
 def make_record(
@@ -26,10 +33,12 @@ def make_record(
     argv: Sequence[str] = (),
     evidence: tuple[Evidence, ...] = (),
     counts: TestCounts | None = None,
-    tail: str = "",
+    log: bytes = b"",
 ) -> GateRecord:
     """Bind a finding to the commit under test; what was printed last joins the reason of a red one."""
-    reason = f"{finding.reason}\n{tail}".strip() if finding.code and tail else finding.reason
+    reason = plain(finding.reason, max_chars=MAX_REASON_CHARS)
+    if finding.code and log:
+        reason = f"{reason}\n{shown(log)}"
     return GateRecord(
         gate=gate,
         verdict=finding.verdict,
@@ -42,6 +51,6 @@ def make_record(
         command_sha256=command_digest(argv) if argv else None,
         evidence=evidence,
         counts=counts,
-        reason=reason[:_MAX_REASON_CHARS],
+        reason=reason,
         producer=ctx.producer,
     )

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end, tail_text
+from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end
 from autopilot.runner.gates.judge import Finding, early_end
+from autopilot.runner.gates.record import shown
 from autopilot.runner.stacks.stack import NotNeeded
 from autopilot.schemas.gate import Verdict
 
@@ -41,7 +42,7 @@ def restore(ctx: GateContext) -> Finding | None:
     if (early := early_end(exit_)) is not None:
         return Finding(early.verdict, "setup-failed", f"set-up: {early.reason}")
     if exit_.code != 0:
-        tail = tail_text(log_end(exit_.output))
+        tail = shown(log_end(exit_.output))
         reason = f"set-up ended with exit code {exit_.code}\n{tail}"
         return Finding(Verdict.FAILED, "setup-failed", reason)
     ctx.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.runner.gates.collect import clear, gather
-from autopilot.runner.gates.files import evidence, log_end, tail_text
+from autopilot.runner.gates.files import evidence, log_end
 from autopilot.runner.gates.judge import Finding, judge_tests
 from autopilot.runner.gates.record import make_record
 from autopilot.runner.stacks.stack import CannotRun
@@ -47,5 +47,5 @@ def check(ctx: GateContext, _before: tuple[GateRecord, ...]) -> GateRecord:
         argv=plan.command.argv,
         evidence=evidence(ctx.root, (*found.files, exit_.output)),
         counts=None if isinstance(found.report, str) else found.report.counts(),
-        tail=tail_text(log),
+        log=log,
     )
