@@ -1,0 +1,117 @@
+"""Turns a snapshot into the run's commit, and keeps what the agent committed by itself.
+
+Must not take author, message or parents from the agent. Its own commits are fetched by their exact names and
+stand under `refs/agent/` in our repository, so that nothing is lost; they are never published.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from autopilot.config.git import GitError
+from autopilot.schemas.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from autopilot.runner.judge import Judge
+    from autopilot.schemas.run import Identity
+
+AGENT_REFS = "refs/agent/"
+_MAX_KEPT = 50
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The agent's own commits that are safe now, and what could not be kept."""
+
+    shas: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+
+def commit_tree(
+    judge: Judge, *, tree: str, branch: str, message: str, identity: Identity, now_ms: int
+) -> str:
+    """Make the commit on the base and point the branch of our repository at it.
+
+    Raises:
+        GitError: it could not be made.
+    """
+    when = f"@{now_ms // MS_PER_S} +0000"
+    env = {
+        "GIT_AUTHOR_NAME": identity.name,
+        "GIT_AUTHOR_EMAIL": identity.email,
+        "GIT_AUTHOR_DATE": when,
+        "GIT_COMMITTER_NAME": identity.name,
+        "GIT_COMMITTER_EMAIL": identity.email,
+        "GIT_COMMITTER_DATE": when,
+    }
+    made = judge.git.run(
+        *("commit-tree", tree, "-p", judge.workspace.base_sha, "-F", "-"),
+        git_dir=judge.place,
+        stdin=message.encode("utf-8", "replace"),
+        env=env,
+    )
+    sha = made.decode().strip()
+    judge.git.run("update-ref", f"refs/heads/{branch}", sha, git_dir=judge.place)
+    return sha
+
+
+def keep_agents_commits(judge: Judge) -> Kept:
+    """Fetch every commit that the agent's HEAD or refs name and that the base does not hold.
+
+    Source: upload-pack reads its own repository's configuration, but runs nothing of it (ADR 0021).
+
+    Raises:
+        GitError: our own repository cannot be used.
+    """
+    repository = judge.workspace.repository
+    try:
+        named = _named_by_refs(judge)
+    except GitError as exc:
+        return Kept((), (f"the agent's repository cannot be read: {exc.what}",))
+    wanted = [sha for sha in dict.fromkeys((*_head(judge, named), *named.values())) if not _has(judge, sha)]
+    kept, notes = [], []
+    for number, sha in enumerate(wanted[:_MAX_KEPT], start=1):
+        try:
+            judge.git.run(
+                *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
+                *("--", str(repository), f"{sha}:{AGENT_REFS}{number}"),
+                git_dir=judge.place,
+            )
+            kept.append(sha)
+        except GitError as exc:
+            notes.append(f"the agent's commit {sha[:12]} could not be kept: {exc.what}")
+    if len(wanted) > _MAX_KEPT:
+        notes.append(f"{len(wanted) - _MAX_KEPT} more commits of the agent are only in its own repository")
+    return Kept(tuple(kept), tuple(notes))
+
+
+def _named_by_refs(judge: Judge) -> dict[str, str]:
+    out = judge.git.run("ls-remote", "--refs", "--", str(judge.workspace.repository))
+    pairs = (line.partition("\t") for line in os.fsdecode(out).splitlines())
+    return {name: sha for sha, _, name in pairs if _SHA.fullmatch(sha)}
+
+
+def _head(judge: Judge, named: dict[str, str]) -> list[str]:
+    """Read where the worktree's HEAD stands, as data: a commit's name, or a ref's."""
+    try:
+        raw = (judge.workspace.admin / "HEAD").read_bytes()[:4096]
+    except OSError:
+        return []
+    text = os.fsdecode(raw).strip()
+    if _SHA.fullmatch(text):
+        return [text]
+    sha = named.get(text.removeprefix("ref:").strip())
+    return [sha] if sha else []
+
+
+def _has(judge: Judge, sha: str) -> bool:
+    """Tell whether our repository has the object, its own or borrowed."""
+    try:
+        judge.git.run("cat-file", "-e", sha, git_dir=judge.place)
+    except GitError:
+        return False
+    return True

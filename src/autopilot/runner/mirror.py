@@ -1,0 +1,78 @@
+"""Our own bare copy of a remote: one per repository, written by one run at a time, read by all.
+
+Must not fetch more than the base branch, prune, collect garbage (runs borrow its objects), or run with a
+configuration of the user's except while it talks to the remote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from autopilot.runner.locks import clear_stale_locks, held
+from autopilot.runner.places import git_path, object_format, platform_config
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from autopilot.config.git import Git
+    from autopilot.runner.remote import Base, Remote
+    from autopilot.schemas.run import RepoSpec
+
+_HEX_DIGITS = 16
+
+
+def base_ref(base: str) -> str:
+    """Name the mirror's ref of a base branch.
+
+    Two branches of a remote may differ only in case, and one may be another's folder in the next year: a
+    digest keeps them apart on every disk.
+    """
+    return f"refs/autopilot/base/{hashlib.sha256(base.encode()).hexdigest()[:_HEX_DIGITS]}"
+
+
+def fetch_base(
+    git: Git,
+    network: Git,
+    spec: RepoSpec,
+    *,
+    base: Base,
+    remote: Remote,
+    on_lock_removed: Callable[[Path], None],
+) -> str:
+    """Bring the base branch into the mirror and give its commit.
+
+    Args:
+        git: our git.
+        network: git with what the user's remotes need.
+        spec: the repository.
+        base: the branch to fetch; nothing else is.
+        remote: what the remote has, for the format of its object names.
+        on_lock_removed: told of each lock that a killed git had left.
+
+    Raises:
+        RunFailure: another run holds the mirror; infrastructure.
+        GitError: the fetch failed.
+    """
+    mirror, ref = spec.mirror, base_ref(base.name)
+    mirror.parent.mkdir(parents=True, exist_ok=True)
+    with held(mirror.with_name(mirror.name + ".lock"), timeout_s=git.timeout_s, clock=git.clock):
+        _ensure(git, mirror, object_format(remote.branches[base.name]))
+        names = ("config.lock", "packed-refs.lock", "shallow.lock", "HEAD.lock", f"{ref}.lock")
+        for path in clear_stale_locks((git_path(git, mirror, name) for name in names), git.clock):
+            on_lock_removed(path)
+        network.run(
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
+            *("--refmap=", "--", spec.url, f"+refs/heads/{base.name}:{ref}"),
+            git_dir=mirror,
+        )
+        return git.run("rev-parse", "--verify", f"{ref}^{{commit}}", git_dir=mirror).decode().strip()
+
+
+def _ensure(git: Git, mirror: Path, objects: str) -> None:
+    if (mirror / "HEAD").is_file():
+        return
+    git.run("init", "--quiet", "--bare", "--template=", f"--object-format={objects}", str(mirror))
+    for key, value in platform_config(mirror).items():
+        git.run("config", key, value, git_dir=mirror)

@@ -1,0 +1,119 @@
+"""Notices when somebody changed how a repository behaves: its configuration, hooks, attributes, borrowing.
+
+Must not run git in the repository it watches, except to mend one key of the user's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from autopilot.config.git import GitError
+from autopilot.runner.places import git_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from autopilot.config.git import Git
+    from autopilot.runner.worktree import Workspace
+
+_WATCHED = (
+    *("config", "config.worktree", "commondir", "shallow", "hooks", "info"),
+    *("objects/info/alternates", "objects/info/http-alternates", "refs/replace"),
+)
+_OF_A_WORKTREE = ("config.worktree", "commondir", "gitdir", "info")
+_MAX_FILES = 1000
+
+
+def fingerprint(workspace: Workspace) -> Mapping[str, str]:
+    """Digest what decides how git behaves in the agent's repository and worktree."""
+    places = [workspace.repository / name for name in _WATCHED]
+    places += [workspace.admin / name for name in _OF_A_WORKTREE]
+    places.append(workspace.worktree / ".git")
+    files = (file for place in places for file in _files(place))
+    return dict(sorted((str(file), _digest(file)) for file, _ in zip(files, range(_MAX_FILES), strict=False)))
+
+
+def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
+    """Name the files that were changed, added or removed, in order."""
+    return tuple(sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name)))
+
+
+@dataclass(frozen=True, slots=True)
+class UserConfig:
+    """The configuration of the user's own clone as it was, when the repository is fetched from there."""
+
+    path: Path
+    content: bytes
+    bare: bytes | None
+
+    @classmethod
+    def note(cls, git: Git, url: str) -> UserConfig | None:
+        """Note it, or None when the repository lies on another machine or cannot be read."""
+        place = local_path(url)
+        if place is None or not place.is_dir():
+            return None
+        try:
+            common = git.run("rev-parse", "--path-format=absolute", "--git-common-dir", cwd=place)
+            path = git_path(git, Path(os.fsdecode(common.rstrip(b"\n"))), "config")
+            return cls(path, path.read_bytes(), _bare(git, path))
+        except (GitError, OSError):
+            return None
+
+    def mend(self, git: Git) -> tuple[str, ...]:
+        """Put back `core.bare` where it was flipped, and say what is different now.
+
+        Anything else is only told: it may be the user who works there.
+
+        Raises:
+            GitError, OSError: the configuration cannot be read or written.
+        """
+        if self.path.read_bytes() == self.content:
+            return ()
+        told = [f"the configuration of the user's clone was changed during the run: {self.path}"]
+        if _bare(git, self.path) != self.bare:
+            self._put_back(git)
+            told.append("core.bare of the user's clone was flipped and has been put back")
+        return tuple(told)
+
+    def _put_back(self, git: Git) -> None:
+        target = ("config", "--file", str(self.path))
+        if self.bare is None:
+            git.run(*target, "--unset-all", "core.bare")
+        else:
+            git.run(*target, "--replace-all", "core.bare", self.bare.decode())
+
+
+def local_path(url: str) -> Path | None:
+    """Give the folder that an address names on this machine, or None."""
+    if url.startswith("/"):
+        return Path(url)
+    parts = urlsplit(url)
+    return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def _bare(git: Git, config: Path) -> bytes | None:
+    try:
+        return git.run("config", "--file", str(config), "--get", "core.bare").rstrip(b"\n")
+    except GitError:
+        return None
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_dir() and not place.is_symlink():
+        yield from (file for file in place.rglob("*") if file.is_symlink() or file.is_file())
+    elif place.is_symlink() or place.exists():
+        yield place
+
+
+def _digest(file: Path) -> str:
+    try:
+        if file.is_symlink():
+            return f"-> {os.fsdecode(file.readlink())}"
+        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "special"
+    except OSError as exc:
+        return f"unreadable: {exc.strerror}"

@@ -1,0 +1,86 @@
+"""Specifications of runs, and a runner's places, as the daemon would make them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from autopilot.config.clock import SystemClock
+from autopilot.config.git import Git
+from autopilot.schemas.run import AgentSpec, Identity, Limits, RepoSpec, RunSpec
+from tests.support.clock import NIGHT_START_MS
+from tests.support.projects import Project
+from tests.support.repos import Repo
+
+IDENTITY = Identity(name="Night Shift", email="night@example.com", username="night")
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A state folder and the git that runs in it."""
+
+    state: Path
+
+    @property
+    def git(self) -> Git:
+        """Our hardened git."""
+        return Git(SystemClock(), self.state / "scratch", timeout_s=60)
+
+    def agent(self, *rounds: Sequence[dict[str, object]], name: str = "scripted") -> AgentSpec:
+        """A scripted agent that plays these rounds."""
+        self.state.mkdir(parents=True, exist_ok=True)
+        script = self.state / f"{name}.yaml"
+        script.write_text(yaml.safe_dump({"rounds": [list(steps) for steps in rounds]}, allow_unicode=True))
+        return AgentSpec(name=name, kind="scripted", script=script)
+
+    def spec(
+        self, repo: Repo, agent: AgentSpec | None = None, *, attempt: int = 1, **changes: Any
+    ) -> RunSpec:  # noqa: ANN401
+        """One attempt at ticket T-1 on this repository; `changes` replace whole fields."""
+        run_id = f"T-1-a{attempt}-{attempt:08x}"
+        run_dir = self.state / "runs" / run_id
+        run_dir.mkdir(parents=True, exist_ok=True)
+        fields: dict[str, Any] = {
+            "run_id": run_id,
+            "ticket_id": "T-1",
+            "task_id": "T-1",
+            "short_id": 1,
+            "attempt": attempt,
+            "fence": attempt,
+            "title": "No cent may be lost",
+            "body": "The shares must add up to the total.",
+            "repo": RepoSpec(
+                name="bill",
+                url=repo.url,
+                mirror=self.state / "mirrors" / "bill.git",
+                base=repo.base,
+                base_source="input",
+            ),
+            "branch": "autopilot/t-1-no-cent-may-be-lost",
+            "worktree": self.state / "worktrees" / "T-1",
+            "run_dir": run_dir,
+            "pr_request": self.state / "pr-requests" / f"{run_id}.json",
+            "agent": agent or self.agent([{"say": "hello"}]),
+            "identity": IDENTITY,
+            "limits": Limits(
+                run_ceiling_micro_usd=5_000_000, wall_s=120, silence_s=60, gate_s=60, git_s=60, kill_grace_s=1
+            ),
+            "created_ms": NIGHT_START_MS,
+        }
+        return RunSpec(**{**fields, **changes})
+
+
+def mending_steps(project: Project) -> list[dict[str, object]]:
+    """What a good agent does: mend the file, tell the cost, sum up."""
+    edit = {"path": project.broken_path, "old": project.broken_text, "new": project.fixed_text}
+    return [{"replace": edit}, {"spend": {"usd": 0.02, "input_tokens": 900}}, {"say": "Shares add up now."}]
+
+
+def read_json(path: Path) -> Any:  # noqa: ANN401
+    """A JSON file's content."""
+    return json.loads(path.read_text(encoding="utf-8"))
