@@ -1,0 +1,146 @@
+"""Reads what a child left behind and says whether it can be believed.
+
+Must not decide what follows from it (`decide.py` does) and must not trust the folder: an agent may have put
+anything there, a link, a pipe or a flood included. What does not pass is a loss, with the reason.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autopilot.daemon.decide import Loss
+from autopilot.schemas.publication import PublishOutcome, PublishVerdict
+from autopilot.schemas.run import Outcome, RunResult
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autopilot.daemon.decide import LossCause
+    from autopilot.daemon.store.rows import LivePublication, LiveRun
+    from autopilot.daemon.watch import Ending
+
+MAX_RESULT_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How a run's end was found: by its watch, or, without one, by a daemon that started later."""
+
+    ending: Ending | None
+    at_ms: int
+    boot_ms: int
+    """When this machine started, UTC epoch ms: a run from before cannot have died by itself."""
+
+
+def read_regular(path: Path, *, max_bytes: int = MAX_RESULT_BYTES) -> bytes | str:
+    """Read a file that may be anything; a text says why it cannot be read."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return "there is none"
+    except OSError as exc:
+        return f"it cannot be opened: {exc.strerror}"
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode):
+            return "it is not a regular file"
+        if status.st_size > max_bytes:
+            return f"it is larger than {max_bytes} bytes"
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(max_bytes)
+    finally:
+        os.close(fd)
+
+
+def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss:
+    """Give the run's result, or a loss where there is none that can be believed.
+
+    Args:
+        live: the run as our own records know it.
+        run_dir: its folder.
+        found: how and when its end was found.
+    """
+    told = found.ending.told if found.ending else "the runner was gone when the daemon started"
+    if found.ending is not None and found.ending.is_overdue:
+        return _loss(live, found, told)
+    raw = read_regular(run_dir / "result.json")
+    if isinstance(raw, str):
+        return _loss(live, found, f"{told}; result.json: {raw}")
+    try:
+        result = RunResult.model_validate_json(raw)
+    except ValidationError as exc:
+        return _loss(live, found, f"{told}; result.json is not valid: {_first_fault(exc)}")
+    if fault := _result_fault(result, live):
+        return _loss(live, found, f"{told}; result.json is not this run's: {fault}")
+    return result
+
+
+def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
+    """Give the publisher's verdict, or a text that says why there is none that can be believed."""
+    raw = read_regular(verdict)
+    if isinstance(raw, str):
+        return f"verdict: {raw}"
+    try:
+        value = PublishVerdict.model_validate_json(raw)
+    except ValidationError as exc:
+        return f"the verdict is not valid: {_first_fault(exc)}"
+    publication = live.publication
+    seen = (value.id, value.ticket_id, value.run_id)
+    if seen != (publication.id, publication.ticket_id, publication.run_id):
+        return f"the verdict belongs to {seen}"
+    if value.finished_ms < publication.started_ms:
+        return "the verdict is older than this try"
+    return value
+
+
+def stopped_verdict(live: LivePublication, why: str, now_ms: int) -> PublishVerdict:
+    """Say in its place what a publisher could not: that it was stopped by us, through no fault of its own."""
+    publication = live.publication
+    return PublishVerdict(
+        id=publication.id,
+        ticket_id=publication.ticket_id,
+        run_id=publication.run_id,
+        outcome=PublishOutcome.PUBLISH_DEFERRED,
+        code="stopped",
+        message=f"it was stopped: {why}",
+        finished_ms=now_ms,
+    )
+
+
+def _result_fault(result: RunResult, live: LiveRun) -> str:
+    ticket, attempt = live.ticket, live.attempt
+    expected = {
+        "run_id": attempt.run_id,
+        "ticket_id": ticket.id,
+        "attempt": attempt.no,
+        "fence": attempt.fence,
+        "branch": ticket.branch,
+    }
+    for name, value in expected.items():
+        if getattr(result, name) != value:
+            return f"{name} is {getattr(result, name)!r}, not {value!r}"
+    if result.outcome is Outcome.COMMITTED and not (result.head and result.base_sha and result.base):
+        return "it says committed and names no commit or base"
+    return ""
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(map(str, fault['loc'])) or 'document'}: {fault['msg']}"
+
+
+def _loss(live: LiveRun, found: Found, reason: str) -> Loss:
+    return Loss(live.attempt.run_id, live.attempt.fence, reason, _cause(live, found), found.at_ms)
+
+
+def _cause(live: LiveRun, found: Found) -> LossCause:
+    if found.ending is not None:
+        return "stopped" if found.ending.asked else "died"
+    if live.attempt.started_ms < found.boot_ms:
+        return "reboot"
+    return "died" if live.attempt.process else "never-started"

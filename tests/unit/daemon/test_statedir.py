@@ -1,0 +1,50 @@
+"""Where the queue may live."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from autopilot.daemon.statedir import check_state_dir
+from autopilot.schemas.errors import ConfigError, ExitCode
+
+
+def refusal(state: Path) -> str:
+    with pytest.raises(ConfigError) as caught:
+        check_state_dir(state)
+    assert "AUTOPILOT_HOME" in caught.value.hint
+    assert caught.value.exit_code is ExitCode.CONFIG
+    return caught.value.code
+
+
+def test_a_folder_of_ones_own_is_accepted_and_made_private(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    check_state_dir(tmp_path)
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("is_worktree", [False, True])
+def test_a_folder_inside_a_repository_is_refused_also_through_a_link(
+    tmp_path: Path, *, is_worktree: bool
+) -> None:
+    inside = tmp_path / "repo" / "a" / "state"
+    inside.mkdir(parents=True)
+    git = tmp_path / "repo" / ".git"
+    git.write_text("gitdir: elsewhere\n") if is_worktree else git.mkdir()
+    link = tmp_path / "link"
+    link.symlink_to(inside)
+    assert refusal(inside) == "state-dir-in-repository"
+    assert refusal(link) == "state-dir-in-repository"
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "CIFS", "fuse.sshfs"])
+def test_a_network_file_system_is_refused(tmp_path: Path, kind: str) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    mounts = {"/": "ext4", str(tmp_path): kind, f"{tmp_path}/sta": "ext4"}
+    with pytest.raises(ConfigError) as caught:
+        check_state_dir(state, mounts=lambda: mounts)
+    assert caught.value.code == "state-dir-on-network"
+    check_state_dir(state, mounts=lambda: {**mounts, str(state): "ext4"})
