@@ -12,6 +12,9 @@ import yaml
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
+from autopilot.runner.mirror import fetch_base
+from autopilot.runner.remote import Base, choose_base, look_at
+from autopilot.runner.worktree import Workspace, cut
 from autopilot.schemas.run import AgentSpec, Identity, Limits, RepoSpec, RunSpec
 from tests.support.clock import NIGHT_START_MS
 from tests.support.projects import Project
@@ -31,6 +34,25 @@ class Host:
         """Our hardened git."""
         return Git(SystemClock(), self.state / "scratch", timeout_s=60)
 
+    @property
+    def network(self) -> Git:
+        """The git that talks to the remote."""
+        return Git(SystemClock(), self.state / "scratch", timeout_s=60, user_config=True)
+
+    def fetch(self, spec: RunSpec) -> tuple[Base, str]:
+        """Choose the base and bring it into the mirror."""
+        remote = look_at(self.network, spec.repo.url)
+        base = choose_base(spec.repo, remote)
+        sha = fetch_base(
+            self.git, self.network, spec.repo, base=base, remote=remote, on_lock_removed=lambda _: None
+        )
+        return base, sha
+
+    def cut(self, spec: RunSpec) -> Workspace:
+        """Make the run's worktree."""
+        base, sha = self.fetch(spec)
+        return cut(self.git, spec, base=base.name, base_sha=sha)
+
     def agent(self, *rounds: Sequence[dict[str, object]], name: str = "scripted") -> AgentSpec:
         """A scripted agent that plays these rounds."""
         self.state.mkdir(parents=True, exist_ok=True)
@@ -39,8 +61,13 @@ class Host:
         return AgentSpec(name=name, kind="scripted", script=script)
 
     def spec(
-        self, repo: Repo, agent: AgentSpec | None = None, *, attempt: int = 1, **changes: Any
-    ) -> RunSpec:  # noqa: ANN401
+        self,
+        repo: Repo,
+        agent: AgentSpec | None = None,
+        *,
+        attempt: int = 1,
+        **changes: Any,  # noqa: ANN401
+    ) -> RunSpec:
         """One attempt at ticket T-1 on this repository; `changes` replace whole fields."""
         run_id = f"T-1-a{attempt}-{attempt:08x}"
         run_dir = self.state / "runs" / run_id

@@ -18,15 +18,13 @@ from autopilot.runner.failure import RunFailure
 from autopilot.schemas.run import Outcome
 from autopilot.schemas.units import MS_PER_S
 
-if sys.platform != "linux":
-    import psutil
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from autopilot.config.clock import Clock
 
 STALE_AFTER_S = 60
+_IS_LINUX = sys.platform == "linux"
 _POLL_S = 0.05
 _PRIVATE_MODE = 0o600
 
@@ -97,39 +95,38 @@ def _wait_for(handle: int, path: Path, *, until_s: float, clock: Clock) -> None:
         pause.wait(_POLL_S)
 
 
-if sys.platform == "linux":
+def holders(path: Path) -> list[int]:
+    """Name the processes that have a file open, as far as this user can see. Source: proc(5)."""
+    wanted = path.stat()
+    if _IS_LINUX:
+        pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
+        return [pid for pid in pids if _has_open(pid, (wanted.st_dev, wanted.st_ino))]
+    return _holders_by_psutil(path)
 
-    def holders(path: Path) -> list[int]:
-        """Name the processes that have a file open, as far as this user can see. Source: proc(5)."""
-        wanted = path.stat()
-        return [pid for pid in _pids() if _has_open(pid, (wanted.st_dev, wanted.st_ino))]
 
-    def _pids() -> list[int]:
-        return [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
-
-    def _has_open(pid: int, wanted: tuple[int, int]) -> bool:
-        try:
-            entries = list(Path(f"/proc/{pid}/fd").iterdir())
-        except OSError:
-            return False
-        for entry in entries:
-            try:
-                seen = entry.stat()
-            except OSError:
-                continue
-            if (seen.st_dev, seen.st_ino) == wanted:
-                return True
+def _has_open(pid: int, wanted: tuple[int, int]) -> bool:
+    try:
+        entries = list(Path(f"/proc/{pid}/fd").iterdir())
+    except OSError:
         return False
+    for entry in entries:
+        try:
+            seen = entry.stat()
+        except OSError:
+            continue
+        if (seen.st_dev, seen.st_ino) == wanted:
+            return True
+    return False
 
-else:
 
-    def holders(path: Path) -> list[int]:
-        """Name the processes that have a file open, as far as this user can see."""
-        found = []
-        for process in psutil.process_iter():
-            try:
-                if any(Path(file.path).samefile(path) for file in process.open_files()):
-                    found.append(process.pid)
-            except (psutil.Error, OSError):
-                continue
-        return found
+def _holders_by_psutil(path: Path) -> list[int]:
+    import psutil  # noqa: PLC0415 - only where there is no /proc
+
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if any(Path(file.path).samefile(path) for file in process.open_files()):
+                found.append(process.pid)
+        except (psutil.Error, OSError):
+            continue
+    return found
