@@ -1,0 +1,142 @@
+"""The layers of the configuration: defaults, file, environment, flags. Later ones win, key by key.
+
+Must not check values; it only remembers where each came from.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass, field
+from decimal import Decimal
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from autopilot.schemas.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+ENVIRONMENT_PREFIX = "AUTOPILOT__"
+DEFAULTS = "defaults.toml"
+
+_EACH = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class Layered:
+    """All layers laid over each other, and the name of the layer that each dotted key came from."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    origins: dict[str, str] = field(default_factory=dict)
+
+    def under(self, layer: Mapping[str, Any], origin: str) -> Layered:
+        """Lay one more layer on top."""
+        origins = {**self.origins, **dict.fromkeys(_dotted(layer), origin)}
+        return Layered(_merge(self.values, layer), origins)
+
+    def origin_of(self, key: str) -> str:
+        """Name where a key was last set, or else something in it, or in the table around it."""
+        while key:
+            inside = [origin for known, origin in self.origins.items() if f"{known}.".startswith(f"{key}.")]
+            if inside:
+                return inside[-1]
+            key = key.rpartition(".")[0]
+        return DEFAULTS
+
+
+def read_defaults() -> dict[str, Any]:
+    """Read the defaults that come with the program."""
+    text = resources.files("autopilot.config").joinpath(DEFAULTS).read_text(encoding="utf-8")
+    return tomllib.loads(text, parse_float=Decimal)
+
+
+def read_file(file: Path) -> dict[str, Any]:
+    """Read the operator's file; a file that does not exist sets nothing.
+
+    Raises:
+        ConfigError: it cannot be read, or is no TOML; the line is named.
+    """
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+        return tomllib.loads(text, parse_float=Decimal)
+    except FileNotFoundError:
+        return {}
+    except OSError as exc:
+        raise ConfigError("config-unreadable", f"cannot read {file}: {exc.strerror}") from exc
+    except UnicodeDecodeError as exc:
+        raise ConfigError("config-unreadable", f"{file} is no UTF-8 text (byte {exc.start})") from exc
+    except tomllib.TOMLDecodeError as exc:
+        end = f"at line {len(text.splitlines())}, the end of the file"
+        what = f"{file}: {str(exc).replace('at end of document', end)}"
+        hint = "texts stand in quotes, and a table begins with [its.name]"
+        raise ConfigError("config-syntax", what, hint=hint) from exc
+
+
+def layers(file: Path, environment: Mapping[str, str], flags: Mapping[str, object]) -> Layered:
+    """Lay all four over each other.
+
+    Args:
+        file: the operator's configuration file.
+        environment: variables such as AUTOPILOT__SCHEDULE__WINDOW; a list is written as JSON.
+        flags: dotted keys, as the command line gives them; None = not given.
+    """
+    defaults = read_defaults()
+    each = defaults.pop(_EACH)
+    result = Layered().under(defaults, DEFAULTS).under(read_file(file), str(file))
+    for name in sorted(name for name in environment if name.startswith(ENVIRONMENT_PREFIX)):
+        path = name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
+        result = result.under(_nest(path, _parsed(environment[name])), name)
+    for key, value in flags.items():
+        if value is not None:
+            result = result.under(_nest(key.split("."), value), f"--{key}")
+    return Layered(_with_each(result.values, each), result.origins)
+
+
+def _with_each(values: dict[str, Any], each: Mapping[str, Any]) -> dict[str, Any]:
+    """Give every agent and repository what it need not say itself. Wrong shapes are left for the check."""
+    result = dict(values)
+    agents, repos = values.get("agents"), values.get("repo")
+    if isinstance(agents, dict):
+        result["agents"] = {name: _over(each["agent"], agent) for name, agent in agents.items()}
+    if isinstance(repos, list):
+        result["repo"] = [_over(each["repo"], repo) for repo in repos]
+    return result
+
+
+def _over(defaults: Mapping[str, Any], value: Any) -> Any:  # noqa: ANN401  not yet checked
+    return {**defaults, **value} if isinstance(value, dict) else value
+
+
+def _merge(lower: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    result = dict(lower)
+    for key, value in upper.items():
+        below = result.get(key)
+        result[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return result
+
+
+def _nest(path: list[str], value: object) -> dict[str, Any]:
+    for part in reversed(path):
+        value = {part: value}
+    return value if isinstance(value, dict) else {}
+
+
+def _dotted(layer: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for key, value in layer.items():
+        dotted = f"{above}{key}"
+        if isinstance(value, dict) and value:
+            yield from _dotted(value, f"{dotted}.")
+        else:
+            yield dotted
+
+
+def _parsed(text: str) -> object:
+    """Read a list or table of the environment as JSON; every other text is itself."""
+    if text[:1] not in {"[", "{"}:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

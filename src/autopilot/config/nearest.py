@@ -1,0 +1,16 @@
+"""The known name that somebody probably meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Give `did you mean …?`, or an empty text when nothing is near."""
+    folded = {candidate.casefold(): candidate for candidate in known}
+    found = difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)
+    return f"did you mean {folded[found[0]]}?" if found else ""

@@ -1,0 +1,171 @@
+"""Every setting: its name with the unit, its bounds, and what it does.
+
+Must not hold a default (they stand in `defaults.toml`) and must not read a file or the environment.
+A key that may be left out altogether is None then.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field
+
+from autopilot.config.nearest import nearest
+from autopilot.config.repository import Repo
+from autopilot.config.values import ClockTime, Hours, Language, Slug, TimeZone, VariableName, no_flag
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.records import Input
+from autopilot.schemas.run import AgentSpec, Identity, Limits
+from autopilot.schemas.units import micro_usd
+
+_DAY_S = 86_400
+_WEEK_S = 7 * _DAY_S
+
+Usd = Annotated[Decimal, BeforeValidator(no_flag), Field(gt=0, le=100_000)]
+Count = Annotated[int, BeforeValidator(no_flag)]
+Seconds = Annotated[float, BeforeValidator(no_flag), Field(gt=0, le=_WEEK_S)]
+Gibibytes = Annotated[float, BeforeValidator(no_flag), Field(ge=0, le=100_000)]
+
+
+class Schedule(Input):
+    """When work may start and when the digest is written, in local time."""
+
+    window: Hours = Field(
+        description="hours in which runs start, HH:MM-HH:MM; may cross midnight; empty = any"
+    )
+    timezone: TimeZone = Field(description="name such as Europe/Berlin; empty = the system's")
+    digest_at: ClockTime = Field(description="when the morning digest is written, HH:MM")
+
+
+class Timeouts(Input):
+    """How long things may take. Seconds awake: a machine that sleeps uses none up."""
+
+    wall_s: Seconds = Field(description="one run, from start to end")
+    silence_s: Seconds = Field(description="an agent without any output")
+    no_progress_s: Seconds = Field(description="an agent that changes nothing and gets no new result")
+    gate_s: Seconds = Field(description="one command of a gate: set-up, build, tests")
+    git_s: Seconds = Field(description="one git command")
+    kill_grace_s: Seconds = Field(le=600, description="between asking a process to end and killing it")
+
+
+class Breaker(Input):
+    """When launching stops because nothing comes of it."""
+
+    open_after: Count = Field(ge=1, le=100, description="attempts in a row that produced nothing")
+    cooldown_s: Seconds = Field(description="until one probe attempt is let through; doubles each time")
+    cooldown_cap_s: Seconds = Field(description="the longest cooldown")
+
+
+class Daemon(Input):
+    """The daemon's own pace."""
+
+    poll_s: Seconds = Field(ge=1, le=600, description="backstop look at the queue; a nudge wakes it at once")
+    drain_s: Seconds = Field(description="what running work gets after the first TERM")
+
+
+class Logs(Input):
+    """The daemon's log files."""
+
+    level: Literal["debug", "info", "warning", "error"] = Field(description="the least that is written")
+    max_size_mib: Count = Field(ge=1, le=10_000, description="size of one file before the next is begun")
+    keep_files: Count = Field(ge=1, le=1000, description="how many files are kept")
+
+
+class Awake(Input):
+    """The lock that keeps the machine from sleeping while a run goes on."""
+
+    enabled: bool = Field(description="hold a sleep lock during each run")
+
+
+class Agent(Input):
+    """One coding agent: [agents.<name>]."""
+
+    kind: Literal["claude", "command", "scripted"] = Field(description="which adapter speaks with it")
+    argv: tuple[str, ...] = Field(description="program and leading arguments; empty = the adapter's own")
+    model: str | None = Field(default=None, min_length=1, description="model name handed to the agent")
+    billing: Literal["metered", "subscription"] = Field(description="whether its dollars are really paid")
+    env_pass: tuple[VariableName, ...] = Field(description="variables that this agent alone may see")
+    script: Path | None = Field(default=None, description="scripted only: the YAML to play, absolute")
+
+
+class Settings(Input):
+    """All settings, after defaults, file, environment and flags were laid over each other."""
+
+    cost_ceiling_usd: Usd = Field(description="US dollars in any 24 hours, all runs together")
+    run_ceiling_usd: Usd = Field(description="US dollars for one run; it is stopped there")
+    ticket_ceiling_usd: Usd = Field(description="US dollars for all runs of one ticket")
+    stop_launching_percent: Count = Field(
+        ge=1, le=100, description="share of cost_ceiling_usd from which nothing new starts"
+    )
+    max_parallel_agents: Count = Field(ge=0, le=1000, description="runs at the same time; 0 = no limit")
+    per_repo_parallel: Count = Field(ge=0, le=1000, description="of these in one repository; 0 = no limit")
+    launch_stagger_s: Annotated[float, BeforeValidator(no_flag), Field(ge=0, le=3600)] = Field(
+        description="seconds between two launches"
+    )
+    max_open_drafts: Count = Field(ge=0, le=10_000, description="open drafts in one repository; 0 = no limit")
+    attempts_per_ticket: Count = Field(ge=1, le=100, description="attempts before a ticket has failed")
+    releases_per_ticket: Count = Field(
+        ge=1, le=1000, description="runs given back (shutdown, usage limit) before it is parked"
+    )
+    sessions_per_ticket: Count = Field(ge=1, le=1000, description="runs ever started for one ticket")
+    max_ask_rounds: Count = Field(ge=0, le=100, description="times an agent may come back with questions")
+    backoff_s: Seconds = Field(description="wait before the second attempt; doubles each time")
+    backoff_cap_s: Seconds = Field(description="the longest such wait")
+    min_free_disk_gib: Gibibytes = Field(description="GiB free where the state lies; below, nothing starts")
+    min_free_memory_gib: Gibibytes = Field(description="GiB of memory available; below, nothing starts")
+    output_language: Language = Field(description="language of what is written for people, as en or pt-BR")
+    default_agent: str = Field(min_length=1, description="agent of a repository that names none")
+    schedule: Schedule
+    timeouts: Timeouts
+    breaker: Breaker
+    identity: Identity
+    daemon: Daemon
+    logs: Logs
+    awake: Awake
+    agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")
+    repositories: tuple[Repo, ...] = Field(
+        default=(), alias="repo", description="the repositories that tickets may name"
+    )
+
+    @property
+    def repos(self) -> tuple[Repo, ...]:
+        """All repositories, in the order of the file."""
+        return self.repositories
+
+    def repo(self, name: str) -> Repo:
+        """Give the repository of this name.
+
+        Raises:
+            ConfigError: there is none; the nearest name is in the hint.
+        """
+        names = [repo.name for repo in self.repositories]
+        if name not in names:
+            hint = nearest(name, names) or "add it with `autopilot init` inside the repository"
+            raise ConfigError("repo-unknown", f"no repository is called {name!r}", hint=hint)
+        return self.repositories[names.index(name)]
+
+    def agent(self, name: str | None = None) -> AgentSpec:
+        """Give the agent of this name, or the default one, as a run is told of it.
+
+        Raises:
+            ConfigError: there is none; the nearest name is in the hint.
+        """
+        wanted = self.default_agent if name is None else name
+        if wanted not in self.agents:
+            hint = nearest(wanted, self.agents) or f"add a table [agents.{wanted}]"
+            raise ConfigError("agent-unknown", f"no agent is called {wanted!r}", hint=hint)
+        return AgentSpec(name=wanted, **self.agents[wanted].model_dump())
+
+    def limits(self) -> Limits:
+        """Give where a run is stopped."""
+        return Limits(
+            run_ceiling_micro_usd=micro_usd(self.run_ceiling_usd),
+            wall_s=self.timeouts.wall_s,
+            silence_s=self.timeouts.silence_s,
+            no_progress_s=self.timeouts.no_progress_s,
+            gate_s=self.timeouts.gate_s,
+            git_s=self.timeouts.git_s,
+            kill_grace_s=self.timeouts.kill_grace_s,
+        )
