@@ -77,7 +77,8 @@ class OpenLog:
         """Close the file."""
         structlog.reset_defaults()
         if self.file is not None:
-            self.file.close()
+            with suppress(OSError):  # what could not be written was complained about already
+                self.file.close()
 
     def __enter__(self) -> Self:
         return self
