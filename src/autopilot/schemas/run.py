@@ -182,3 +182,6 @@ class VerifyResult(Record):
     stack: str
     gates: tuple[GateRecord, ...]
     error: str = Field(default="", description="why it could not run at all; then no gate counts")
+    code: str = Field(
+        default="", description="the same in one kebab-case word: git-no-ref, policy-invalid, …"
+    )

@@ -5,10 +5,10 @@ Must not raise for anything the repository does, and must not let a gate be gree
 
 from __future__ import annotations
 
-import shutil
 from typing import TYPE_CHECKING
 
 from autopilot.runner.gates import test_summary
+from autopilot.runner.gates.files import remove_tree
 from autopilot.runner.gates.judge import Finding
 from autopilot.runner.gates.record import make_record
 from autopilot.runner.gates.registry import GATES
@@ -67,8 +67,7 @@ def feedback(records: tuple[GateRecord, ...]) -> str:
 
 def _empty(ctx: GateContext) -> None:
     """Make the round's folder anew, so that nothing in it is older than the round."""
-    if ctx.reports.exists():
-        shutil.rmtree(ctx.reports)
+    remove_tree(ctx.reports)
     ctx.reports.mkdir(mode=0o700, parents=True)
 
 

@@ -132,10 +132,8 @@ def _reporter(name: str, out: Path) -> Path:
 def _pytest(place: Place, start: Sequence[str], rest: Sequence[str]) -> TestCommand:
     report = place.out / "junit.xml"
     own = (*_OWN_OPTIONS, "-o", "junit_family=xunit2", f"--junitxml={report}")
-    options = python_facts.kept_addopts(place.base)
-    return TestCommand(
-        command=Command((*start, *own, *options, *rest)), report=report, read_summary=pytest_summary
-    )
+    options = (*python_facts.kept_addopts(place.base), *python_facts.kept_options(rest))
+    return TestCommand(command=Command((*start, *own, *options)), report=report, read_summary=pytest_summary)
 
 
 def _unittest(place: Place, start: Sequence[str], rest: Sequence[str]) -> TestCommand:

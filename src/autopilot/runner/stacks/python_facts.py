@@ -13,7 +13,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from autopilot.runner.stacks.tree import Tree
 
@@ -26,18 +26,17 @@ _TEST_NAME = re.compile(r"(?:^|/)(?:test[^/]*|[^/]*_test)\.py$")
 _PYTEST_STYLE = re.compile(rb"^(?:import pytest|from pytest|(?:async )?def test)", re.MULTILINE)
 _READ_TESTS = 200
 
-# Options that take the report, the summary or the run itself away; those in the second list take a value.
-# They matter in the base's own `addopts`, which is kept otherwise.
+# Options that hide the summary, move the report, or need the cache plugin, which is off in a checkout that is
+# to stay as committed. Those in the second list take a value.
 # fmt: off
 _SPOILERS = frozenset({
-    "--collect-only", "--collectonly", "--co", "-q", "-qq", "--quiet", "--no-summary", "--version", "-V",
-    "-h", "--help", "--fixtures", "--markers", "--setup-plan", "--setup-only", "--pdb", "--trace", "--lf",
-    "--last-failed", "--ff", "--failed-first", "--nf", "--new-first", "--cache-clear", "--cache-show", "--sw",
-    "--stepwise", "--sw-skip", "--stepwise-skip",
+    "--collect-only", "--collectonly", "--co", "-q", "-qq", "--quiet", "--no-summary",
+    "--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first", "--cache-clear",
+    "--sw", "--stepwise", "--sw-skip", "--stepwise-skip", "--sw-reset", "--stepwise-reset",
 })
 _VALUE_SPOILERS = frozenset({
-    "--junitxml", "--junit-xml", "--junit-prefix", "--junitprefix", "--color", "-c", "--config-file",
-    "--rootdir", "--pastebin", "--lfnf", "--last-failed-no-failures",
+    "--junitxml", "--junit-xml", "--junit-prefix", "--junitprefix", "--color", "--cache-show",
+    "--lfnf", "--last-failed-no-failures",
 })
 # fmt: on
 
@@ -76,6 +75,11 @@ def kept_addopts(base: Tree) -> tuple[str, ...]:
         words = shlex.split(options) if isinstance(options, str) else [str(word) for word in options]
     except ValueError:
         return ()
+    return kept_options(words)
+
+
+def kept_options(words: Sequence[str]) -> tuple[str, ...]:
+    """Drop the pytest options that would take the report or the summary away."""
     return tuple(_without_spoilers(iter(words)))
 
 

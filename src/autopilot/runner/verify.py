@@ -1,0 +1,127 @@
+"""The second entrance of the runner: run the gates of one commit again, in a checkout nobody has touched.
+
+Must not see a token, read the worktree of the run, or let the code under test reach the repository that is
+pushed from: the checkout is a repository of its own. Source: docs/decisions/0036.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autopilot.config.atomic import write_atomically
+from autopilot.config.environ import child_environment
+from autopilot.config.git import Git
+from autopilot.runner.gates.context import GateContext
+from autopilot.runner.gates.files import remove_tree
+from autopilot.runner.gates.run import run_gates
+from autopilot.runner.policy import policy_of
+from autopilot.runner.stacks.registry import choose
+from autopilot.runner.stacks.tree import Tree
+from autopilot.schemas.errors import AutopilotError, ConfigError, ExitCode
+from autopilot.schemas.run import VerifyResult, VerifySpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from autopilot.config.clock import Clock
+    from autopilot.runner.stacks.stack import Stack
+
+_FOLDERS = ("checkout", "gates", "home", "restored")
+
+
+def main(spec_path: Path, result_path: Path, clock: Clock) -> int:
+    """Verify what a file asks for and write the result into another.
+
+    Returns:
+        0 whenever the result was written, whatever it says.
+
+    Raises:
+        ConfigError: the specification cannot be read.
+        OSError: the result cannot be written.
+    """
+    try:
+        spec = VerifySpec.model_validate_json(spec_path.read_bytes())
+    except (OSError, ValidationError) as exc:
+        raise ConfigError("spec-unreadable", f"{spec_path} is no specification to verify: {exc}") from exc
+    write_atomically(result_path, verify(spec, clock).model_dump_json(indent=2).encode())
+    return ExitCode.OK
+
+
+def verify(
+    spec: VerifySpec,
+    clock: Clock,
+    *,
+    base_env: Mapping[str, str] | None = None,
+    should_stop: Callable[[], str | None] | None = None,
+) -> VerifyResult:
+    """Check a commit out afresh and run every gate over it.
+
+    Args:
+        spec: which commit, from which repository of ours, in which folder of ours.
+        clock: for records and limits.
+        base_env: where the values of the children's environment come from; None = our own environment.
+        should_stop: asked while a gate runs; a text it returns stops everything.
+
+    Returns:
+        The ledger entries with producer `publish`; or why it could not run at all, and then none.
+    """
+    git = Git(clock, scratch=spec.workdir / "git", grace_s=spec.kill_grace_s, should_stop=should_stop)
+    stack: Stack | None = None
+    try:
+        _make_room(spec.workdir)
+        base = Tree.at(git, spec.repository, spec.base_sha)
+        head = Tree.at(git, spec.repository, spec.head)
+        policy = policy_of(base)
+        stack = choose(base, policy)
+        check_out(git, spec.repository, spec.head, spec.workdir / "checkout")
+    except AutopilotError as exc:
+        name = stack.name if stack else "unknown"
+        return VerifyResult(head=spec.head, stack=name, gates=(), error=exc.what, code=exc.code)
+    env = child_environment(base_env, home=spec.workdir / "home", passed=spec.env_pass)
+    context = GateContext(
+        checkout=spec.workdir / "checkout",
+        base=base,
+        head=head,
+        policy=policy,
+        stack=stack,
+        reports=spec.workdir / "gates",
+        root=spec.workdir,
+        scratch=spec.workdir / "restored",
+        env=env,
+        clock=clock,
+        gate_s=spec.gate_s,
+        grace_s=spec.kill_grace_s,
+        producer="publish",
+        should_stop=should_stop,
+    )
+    return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context))
+
+
+def check_out(git: Git, repository: Path, sha: str, checkout: Path) -> None:
+    """Copy one commit, without its history, into a repository of its own and show its files.
+
+    Nothing in it names `repository`: what a test does to the git configuration around it stays there.
+
+    Raises:
+        GitError: the commit is not there, or its files cannot be written.
+    """
+    git.run("init", "-q", str(checkout))
+    own = checkout / ".git"
+    git.run("fetch", "-q", "--depth=1", "--no-tags", repository.absolute().as_uri(), sha, git_dir=own)
+    git.run("checkout", "-q", "--detach", sha, git_dir=own, work_tree=checkout)
+    (own / "FETCH_HEAD").unlink(missing_ok=True)
+
+
+def _make_room(workdir: Path) -> None:
+    """Make our folders anew: nothing of an earlier try may count."""
+    try:
+        workdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in _FOLDERS:
+            remove_tree(workdir / name)
+            (workdir / name).mkdir(mode=0o700)
+    except OSError as exc:
+        what = f"the folder {workdir} cannot be used: {exc.strerror}"
+        raise ConfigError("workdir-unusable", what, hint="remove it, or free some space") from exc
