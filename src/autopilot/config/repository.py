@@ -7,7 +7,16 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from autopilot.config.values import Branch, Folder, GitUrl, Project, Slug, VariableName, WebUrl
+from autopilot.config.values import (
+    Branch,
+    CredentialName,
+    Folder,
+    GitUrl,
+    Project,
+    Slug,
+    VariableName,
+    WebUrl,
+)
 from autopilot.schemas.records import Input
 
 _PATH_OF_URL = re.compile(r"^(?:[a-z]+://[^/]+/|[^/:]+:)/*(?P<path>.+?)(?:\.git)?/*$")
@@ -31,7 +40,9 @@ class Repo(Input):
     push_url: GitUrl | None = Field(
         default=None, description="where branches are pushed; absent = path or url"
     )
-    credential: Slug | None = Field(default=None, description="name of the forge's token in the key ring")
+    credential: CredentialName | None = Field(
+        default=None, description="name of the forge's token in the key ring"
+    )
     env_pass: tuple[VariableName, ...] = Field(description="variables that its builds and tests may see")
 
     @model_validator(mode="after")

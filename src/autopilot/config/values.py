@@ -70,6 +70,12 @@ def _git_url(text: str) -> str:
     return text
 
 
+def _name_of_credential(name: str) -> str:
+    if holds_secret(name):
+        raise ValueError("is a credential itself; put it into the key ring, and its name here")
+    return name
+
+
 def _web_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in {"https", "http"} or not parts.hostname or parts.username:
@@ -92,6 +98,7 @@ PATTERNS: Mapping[str, str] = {
     _PROJECT: "should look like owner/name",
 }
 
+CredentialName = Annotated[str, Field(pattern=_SLUG), AfterValidator(_name_of_credential)]
 Hours = Annotated[str, Field(pattern=_HOURS), AfterValidator(_window)]
 ClockTime = Annotated[str, Field(pattern=_CLOCK_TIME)]
 TimeZone = Annotated[str | None, AfterValidator(lambda name: _time_zone(name or ""))]

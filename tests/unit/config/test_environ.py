@@ -90,6 +90,7 @@ def test_an_ordinary_name_passes_when_it_is_listed(name: str) -> None:
     assert child({name: "value"}, name)[name] == "value"
 
 
+@pytest.mark.covers("I20")
 @pytest.mark.parametrize("name", CREDENTIAL_NAMES + AGENT_NAMES + NEVER_NAMES)
 def test_a_dangerous_name_never_passes_to_a_child_even_when_listed(name: str) -> None:
     assert name not in child({name: "value"}, name)
@@ -136,6 +137,7 @@ def test_some_names_do_not_even_pass_to_an_agent_that_lists_them(name: str) -> N
     assert environ.refusal(name, for_agent=True)
 
 
+@pytest.mark.covers("A16")
 def test_an_agent_is_told_that_nobody_watches_and_other_children_are_not() -> None:
     got = environ.agent_environment({}, home=HOME)
     assert (got["AUTOPILOT_UNATTENDED"], got["MULTI_AGENT_UNATTENDED"]) == ("1", "1")

@@ -106,8 +106,20 @@ def test_a_repository_that_cannot_be_worked_with_is_refused(tmp_path: Path, tabl
     assert told in refused(tmp_path, table)
 
 
-def test_a_url_with_a_password_does_not_appear_in_the_error(tmp_path: Path) -> None:
-    assert "hunter2" not in refused(tmp_path, "name = 'a'\nurl = 'https://me:hunter2@x.invalid/a'")
+@pytest.mark.covers("C05")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "url = 'https://me:{secret}@x.invalid/a'",
+        "url = 'https://x.invalid/a'\npush_url = 'https://me:{secret}@x.invalid/a'",
+        "url = 'https://x.invalid/a'\ncredential = '{secret}'",
+    ],
+)
+def test_a_credential_in_the_file_is_refused_and_not_repeated(tmp_path: Path, line: str) -> None:
+    secret = "gh" + "p_" + "a1B2" * 9
+    told = refused(tmp_path, f"name = 'a'\n{line.format(secret=secret)}")
+    assert "credential" in told
+    assert secret not in told
 
 
 def test_two_repositories_may_not_share_a_name_or_a_folder(tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ print(*told)
 """
 
 
+@pytest.mark.covers("C03", "C04")
 @pytest.mark.needs(binary="gnome-keyring-daemon", apt="gnome-keyring")
 @pytest.mark.needs(binary="dbus-run-session", apt="dbus-daemon")
 @pytest.mark.skipif(sys.platform != "linux", reason="the Secret Service is Linux only")
