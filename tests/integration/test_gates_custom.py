@@ -101,7 +101,6 @@ def test_without_a_build_command_there_is_nothing_to_build_and_the_reason_says_s
     assert "unknown" in record.reason
 
 
-@pytest.mark.covers("K21")
 def test_a_branch_cannot_change_the_commands_that_judge_it(tmp_path: Path) -> None:
     script = "mkdir out; cp report.xml out/a.xml; grep -q failure report.xml && exit 1; exit 0"
     base = {**policy(script, report="out/*.xml"), "report.xml": GREEN}

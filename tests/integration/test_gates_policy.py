@@ -36,6 +36,7 @@ def fault(tmp_path: Path, text: str | bytes) -> tuple[ConfigError, str]:
         ("[commands]\ntest = 'pytest -q'\n", "commands.test", ""),
         ("[commands]\ntest = []\n", "commands.test", ""),
         ("[commands]\ntest = [1]\n", "commands.test.0", ""),
+        ('[commands]\ntest = ["a\\u0000b"]\n', "commands.test.0", ""),
         ("lfs = 'maybe'\n", "lfs", ""),
         ("stack = 3\n", "stack", ""),
     ],
@@ -76,6 +77,12 @@ def test_the_policy_is_that_of_the_base_and_never_of_the_branch_or_the_worktree(
     (there.checkout / ".autopilot.toml").write_text("stack = 'backend-node'\n", encoding="utf-8")
     assert read_policy(there.git(), there.repository, there.base_sha).stack == "python"
     assert read_policy(there.git(), there.repository, there.head_sha).stack == "unknown"
+
+
+def test_the_words_of_a_command_are_kept_as_they_are(tmp_path: Path) -> None:
+    there = bench(tmp_path, {".autopilot.toml": '[commands]\ntest = ["grep", " a ", ""]\n', "a.py": ""})
+    policy = read_policy(there.git(), there.repository, there.base_sha)
+    assert policy.commands.test == ("grep", " a ", "")
 
 
 def test_a_base_without_a_policy_has_an_empty_one(tmp_path: Path) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from autopilot.schemas.records import Input
 
 POLICY_FILE = ".autopilot.toml"
 
-Argv = Annotated[tuple[str, ...], Field(min_length=1)]
+# A word of a command is kept as it is, blanks included; no program can be given a NUL.
+Word = Annotated[str, StringConstraints(strip_whitespace=False, pattern=r"^[^\x00]*$")]
+Argv = Annotated[tuple[Word, ...], Field(min_length=1)]
 
 
 class Commands(Input):

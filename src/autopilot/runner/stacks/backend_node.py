@@ -78,9 +78,14 @@ class BackendNodeStack:
         run = node_facts.Invocation(argv=stated) if stated else node_facts.test_invocation(place.base)
         if run is None:
             return CannotRun("no-report", "the base's test script gives no report that can be read")
+        at = _node_test_at(run.argv)
+        node = place.which(run.argv[at])
+        if node is None:
+            return CannotRun("not-started", f"there is no {run.argv[at]} on PATH")
         report = place.out / "junit.xml"
+        argv = (*run.argv[:at], node, *_reported(run.argv[at + 1 :], place, report))
         return TestCommand(
-            command=Command(_reported(run.argv, place, report), {**run.env, "PATH": _path(place)}),
+            command=Command(argv, {**run.env, "PATH": _path(place)}),
             report=report,
             read_summary=node_summary,
             is_container=_FileNames(place.checkout),
@@ -103,33 +108,35 @@ def _node_test_at(argv: Sequence[str]) -> int:
     return at if at >= 0 and "--test" in argv[at:] else -1
 
 
-def _reported(argv: Sequence[str], place: Place, report: Path) -> tuple[str, ...]:
-    at = _node_test_at(argv)
+def _reported(words: Sequence[str], place: Place, report: Path) -> tuple[str, ...]:
+    """Give the arguments of node: our reporters and guard, then its own."""
     own = [
         "--test-reporter=junit",
         f"--test-reporter-destination={report}",
         "--test-reporter=spec",
         "--test-reporter-destination=stdout",
     ]
-    if "--test-force-exit" not in argv:  # there, node itself ends every file's process
+    if "--test-force-exit" not in words:  # there, node itself ends every file's process
         guard = place.out / _GUARD
         guard.write_bytes(resources.files(_REPORTERS).joinpath(_GUARD).read_bytes())
         own[:0] = ["--require", str(guard)]
-    return (*argv[: at + 1], *own, *_expanded(argv[at + 1 :], place.checkout))
+    return (*own, *_expanded(words, place.checkout))
 
 
 def _expanded(words: Sequence[str], checkout: Path) -> Iterator[str]:
     """Drop foreign reporters and expand file patterns, which the script left to its shell."""
     for word in words:
-        if word.startswith("--test-reporter"):
-            continue
-        is_pattern = not word.startswith(("-", "/")) and any(char in word for char in "*?[")
-        matches = (
-            sorted(path.relative_to(checkout).as_posix() for path in checkout.glob(word))
-            if is_pattern
-            else ()
-        )
-        yield from matches or (word,)
+        if not word.startswith("--test-reporter"):
+            yield from _matches(word, checkout) or (word,)
+
+
+def _matches(word: str, checkout: Path) -> list[str]:
+    if word.startswith(("-", "/")) or not any(char in word for char in "*?["):
+        return []
+    try:
+        return sorted(path.relative_to(checkout).as_posix() for path in checkout.glob(word))
+    except ValueError:  # no pattern after all
+        return []
 
 
 def _path(place: Place) -> str:

@@ -51,5 +51,7 @@ def test_command(place: Place) -> TestCommand | CannotRun:
 
 
 def _is_below(pattern: str) -> bool:
+    """Tell whether a pattern can be looked for, and only below the root; `**` has to stand alone."""
     path = PurePosixPath(pattern)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    is_odd = any(part == ".." or ("**" in part and part != "**") for part in path.parts)
+    return bool(path.parts) and not path.is_absolute() and not is_odd and pattern.isprintable()

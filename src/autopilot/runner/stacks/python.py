@@ -92,7 +92,9 @@ class PythonStack:
         has_pytest = runner != "unittest" and place.succeeds((python, "-I", "-c", "import pytest"))
         if runner == "pytest" and not has_pytest:
             return CannotRun("not-started", f"the project's tests need pytest, and {python} cannot import it")
-        return _pytest(place, (python, "-m", "pytest"), ()) if has_pytest else _unittest(place, (python,), ())
+        if not has_pytest:
+            return _unittest(place, (python,), ())
+        return _pytest(place, (python, str(_reporter("run_pytest.py", place.out))), ())
 
 
 @dataclass(frozen=True, slots=True)

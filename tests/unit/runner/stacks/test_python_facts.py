@@ -8,7 +8,6 @@ from tests.support.memory_tree import memory_tree
 UNITTEST = "import unittest\n\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"
 
 
-@pytest.mark.covers("K05")
 @pytest.mark.parametrize(
     "name", ["pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "requirements-dev.txt"]
 )
