@@ -88,10 +88,11 @@ def forced_pushes(path: str, text: str) -> list[str]:
 def decision_problems(texts: Mapping[str, str]) -> list[str]:
     """What is wrong with the decision records (file name to text)."""
     problems = []
-    for position, name in enumerate(sorted(texts), start=1):
-        text = texts[name]
-        if not re.fullmatch(rf"{position:04}-[a-z0-9-]+\.md", name):
-            problems.append(f"{name}: number {position:04} is next")
+    for name, text in sorted(texts.items()):
+        if not re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", name):
+            problems.append(f"{name}: is not NNNN-short-title.md")
+        if sum(other.startswith(name[:5]) for other in texts) > 1:
+            problems.append(f"{name}: its number is taken")
         if not text.startswith(f"# {name[:4]}. "):
             problems.append(f"{name}: begins with its number and title")
         parts = re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
