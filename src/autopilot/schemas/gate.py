@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from autopilot.schemas.records import EpochMs, Record, Sha, Sha256
 
@@ -41,6 +41,13 @@ class TestCounts(Record):
     errored: int = Field(ge=0)
     skipped: int = Field(ge=0)
     failing_ids: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _counts_add_up(self) -> Self:
+        if self.executed != self.passed + self.failed + self.errored:
+            msg = f"executed is {self.executed}, but passed, failed and errored add up to something else"
+            raise ValueError(msg)
+        return self
 
 
 class GateRecord(Record):

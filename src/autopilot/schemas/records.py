@@ -1,7 +1,8 @@
 """The two bases of every record that crosses a process, file or network border.
 
-`Record` is what we write ourselves: strict, frozen, no unknown keys. `Input` is what a person or another
-program writes: the same, but read leniently (a number in quotes is a number).
+`Record` is what we write ourselves: frozen, no unknown keys. `Input` is what a person or another program
+writes: the same, but surrounding blanks are dropped. In both a number in quotes is a number, and NaN and
+infinity are none.
 """
 
 from __future__ import annotations

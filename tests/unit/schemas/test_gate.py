@@ -79,6 +79,13 @@ def test_an_entry_that_is_bound_to_no_commit_or_makes_no_sense_is_refused(field:
         GateRecord.model_validate(entry)
 
 
+@pytest.mark.parametrize("values", [(1, 0, 0, 0), (0, 1, 0, 0), (3, 1, 1, 0), (2, 2, 0, 1)])
+def test_counts_that_do_not_add_up_are_refused(values: tuple[int, int, int, int]) -> None:
+    executed, passed, failed, errored = values
+    with pytest.raises(ValidationError, match="executed"):
+        TestCounts(executed=executed, passed=passed, failed=failed, errored=errored, skipped=0)
+
+
 def test_an_entry_survives_the_way_through_a_file() -> None:
     counts = TestCounts(executed=2, passed=1, failed=1, errored=0, skipped=3, failing_ids=("a::b",))
     entry = record("test-summary", Verdict.FAILED).model_copy(update={"counts": counts, "code": "tests-red"})
