@@ -147,3 +147,7 @@ def test_decisions_are_numbered_and_complete() -> None:
 def test_a_malformed_decision_is_refused(name: str, text: str) -> None:
     assert decision_problems({"0001-title.md": DECISION}) == []
     assert decision_problems({name: text})
+
+
+def test_a_decision_number_that_is_taken_is_refused() -> None:
+    assert decision_problems({"0001-title.md": DECISION, "0001-other.md": DECISION})
