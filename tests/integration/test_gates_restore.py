@@ -75,6 +75,20 @@ def test_a_restore_is_not_repeated_while_the_lock_is_the_same(tmp_path: Path) ->
     assert len(calls(uv)) == 3
 
 
+def test_another_checkout_is_restored_anew_because_an_environment_points_into_its_checkout(
+    tmp_path: Path,
+) -> None:
+    uv = program(tmp_path / "bin", "uv", UV)
+    context = bench(tmp_path / "a", PYTHON).context(path=f"{uv.parent}:{SYSTEM_PATH}")
+    other = bench(tmp_path / "b", PYTHON)
+    run_gates(context)
+    left = context.scratch / "venv" / "left-behind"
+    left.touch()
+    run_gates(replace(context, checkout=other.checkout))
+    assert len(calls(uv)) == 2
+    assert not left.exists()
+
+
 def test_a_restore_that_fails_leaves_no_gate_green_and_is_tried_again(tmp_path: Path) -> None:
     uv = program(
         tmp_path / "bin", "uv", 'echo "$@" >> "$0.calls"\necho "no such package: left" >&2\nexit 2\n'

@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end
+from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end, remove_tree
 from autopilot.runner.gates.judge import Finding, early_end
 from autopilot.runner.gates.record import shown
-from autopilot.runner.stacks.stack import NotNeeded
+from autopilot.runner.stacks.stack import ENVIRONMENT, NotNeeded
 from autopilot.schemas.gate import Verdict
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ NAME = "setup"
 
 _LOCK_FILES = ("uv.lock", "package-lock.json", "npm-shrinkwrap.json")
 _MARK = "restored"
+_ADVICE = "variables it needs, such as a proxy or a file of certificates, go into env_pass of its [[repo]]"
 
 
 def restore(ctx: GateContext) -> Finding | None:
@@ -38,12 +39,13 @@ def restore(ctx: GateContext) -> Finding | None:
     if ctx.producer == "run" and mark.is_file() and mark.read_text(encoding="ascii") == wanted:
         return None
     mark.unlink(missing_ok=True)
+    remove_tree(ctx.scratch / ENVIRONMENT)
     exit_ = ctx.run(plan, place.out, name="output")
     if (early := early_end(exit_)) is not None:
         return Finding(early.verdict, "setup-failed", f"set-up: {early.reason}")
     if exit_.code != 0:
         tail = shown(log_end(exit_.output))
-        reason = f"set-up ended with exit code {exit_.code}\n{tail}"
+        reason = f"set-up ended with exit code {exit_.code}; {_ADVICE}\n{tail}"
         return Finding(Verdict.FAILED, "setup-failed", reason)
     ctx.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark.write_text(wanted, encoding="ascii")
@@ -51,10 +53,12 @@ def restore(ctx: GateContext) -> Finding | None:
 
 
 def _fingerprint(ctx: GateContext, plan: Command) -> str:
-    parts = [command_digest(plan.argv)]
+    """Tell one set-up from another. The checkout counts: it is installed into its environment by path."""
+    status = ctx.checkout.stat()
+    parts = [command_digest(plan.argv), f"{ctx.checkout} {status.st_dev} {status.st_ino}"]
     for name in _LOCK_FILES:
         try:
             parts.append(digest_of(ctx.checkout / name))
         except UnreadableError:
             parts.append("-")
-    return hashlib.sha256("\n".join(parts).encode("ascii")).hexdigest()
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()

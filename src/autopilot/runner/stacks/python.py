@@ -13,7 +13,14 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from autopilot.runner.stacks import custom, python_facts
-from autopilot.runner.stacks.stack import BuildCommand, CannotRun, Command, NotNeeded, TestCommand
+from autopilot.runner.stacks.stack import (
+    ENVIRONMENT,
+    BuildCommand,
+    CannotRun,
+    Command,
+    NotNeeded,
+    TestCommand,
+)
 from autopilot.runner.stacks.summary import pytest_summary, unittest_summary
 
 if TYPE_CHECKING:
@@ -55,7 +62,7 @@ class PythonStack:
         uv = place.which("uv")
         if uv is None:
             return NotNeeded("uv.lock is committed, but there is no uv on PATH")
-        environment = str(place.scratch / "venv")
+        environment = str(place.scratch / ENVIRONMENT)
         return Command((uv, "sync", "--frozen"), {"UV_PROJECT_ENVIRONMENT": environment})
 
     def build(self, place: Place) -> BuildCommand | NotNeeded | CannotRun:
@@ -113,7 +120,7 @@ class _CompileFaults:
 
 def interpreter(place: Place) -> str | None:
     """Choose the restored environment, one that the policy's set-up made, or python3 on PATH."""
-    made = [place.scratch / "venv" / "bin" / "python"]
+    made = [place.scratch / ENVIRONMENT / "bin" / "python"]
     is_tracked = any(path == ".venv" or path.startswith(".venv/") for path in place.head.blobs)
     if place.policy.commands.setup is not None and not is_tracked:
         made.append(place.checkout / ".venv" / "bin" / "python")

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 # Stands in a command of the policy for the path of the JUnit file that the command shall write.
 REPORT_SLOT = "{report}"
+# Below `Place.scratch`: the environment that a set-up makes outside the tree. Made anew with each set-up.
+ENVIRONMENT = "venv"
 
 
 @dataclass(frozen=True, slots=True)
