@@ -7,6 +7,12 @@ The defaults are the product's defaults, so that a test states only the number i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from autopilot.schemas.units import micro_usd
+
+if TYPE_CHECKING:
+    from autopilot.config.settings import Settings
 
 _S = 1000
 _GIB = 1024**3
@@ -44,3 +50,28 @@ class Rules:
     breaker_open_after: int = 3
     breaker_cooldown_ms: int = 1800 * _S
     breaker_cooldown_cap_ms: int = 14_400 * _S
+
+
+def rules_of(settings: Settings) -> Rules:
+    """Turn the operator's settings into the judge's numbers."""
+    return Rules(
+        run_ceiling_micro_usd=micro_usd(settings.run_ceiling_usd),
+        ticket_ceiling_micro_usd=micro_usd(settings.ticket_ceiling_usd),
+        cost_ceiling_micro_usd=micro_usd(settings.cost_ceiling_usd),
+        stop_launching_percent=settings.stop_launching_percent,
+        max_parallel_agents=settings.max_parallel_agents,
+        per_repo_parallel=settings.per_repo_parallel,
+        max_open_drafts=settings.max_open_drafts,
+        launch_stagger_ms=round(settings.launch_stagger_s * _S),
+        attempts_per_ticket=settings.attempts_per_ticket,
+        releases_per_ticket=settings.releases_per_ticket,
+        sessions_per_ticket=settings.sessions_per_ticket,
+        max_ask_rounds=settings.max_ask_rounds,
+        backoff_ms=round(settings.backoff_s * _S),
+        backoff_cap_ms=round(settings.backoff_cap_s * _S),
+        min_free_disk_bytes=round(settings.min_free_disk_gib * _GIB),
+        min_free_memory_bytes=round(settings.min_free_memory_gib * _GIB),
+        breaker_open_after=settings.breaker.open_after,
+        breaker_cooldown_ms=round(settings.breaker.cooldown_s * _S),
+        breaker_cooldown_cap_ms=round(settings.breaker.cooldown_cap_s * _S),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.agents.claude import ClaudeAgent
+from autopilot.runner.agents.claude import AUTH_VARIABLES, ClaudeAgent
 from autopilot.runner.agents.command import CommandAgent
 from autopilot.runner.agents.scripted import ScriptedAgent
 from autopilot.schemas.errors import ConfigError
@@ -20,6 +20,7 @@ _KINDS: Mapping[str, type[Agent]] = {
     "command": CommandAgent,
     "scripted": ScriptedAgent,
 }
+_OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {"claude": AUTH_VARIABLES}
 KINDS = tuple(_KINDS)
 
 
@@ -34,3 +35,8 @@ def new_agent(spec: AgentSpec) -> Agent:
         what = f"the agent {spec.name!r} is of the unknown kind {spec.kind!r}"
         raise ConfigError("agent-kind-unknown", what, hint=f"choose one of {', '.join(KINDS)}")
     return kind()
+
+
+def own_variables(kind: str) -> tuple[str, ...]:
+    """Name the variables with which this kind of agent signs in: it alone may see them."""
+    return _OWN_VARIABLES.get(kind, ())

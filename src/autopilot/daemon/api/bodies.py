@@ -1,0 +1,72 @@
+"""The JSON bodies that calls carry. Each refusal names the field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from autopilot.daemon.api.call import CallError
+from autopilot.schemas.records import EpochMs, Input
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+Who = Annotated[str, Field(min_length=1, max_length=64, description="who says it, for the history")]
+OPERATOR = "operator"
+
+
+class ActBody(Input):
+    """An act that needs nothing but its ticket."""
+
+    by: Who = OPERATOR
+
+
+class AnswerBody(ActBody):
+    """Answers to a ticket's open questions, in their order."""
+
+    answers: Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class SwitchBody(ActBody):
+    """On, with its limits; or off, with what becomes of running runs."""
+
+    on: bool
+    until_ms: EpochMs | None = None
+    ignore_window: bool = False
+    mode: Literal["finish", "drain", "now"] = "finish"
+    drain_s: Annotated[float, Field(ge=0)] | None = None
+
+
+class BreakerBody(ActBody):
+    """Which breaker to close."""
+
+    scope: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class ListQuery(Input):
+    """Which tickets to list; the states are separated by commas."""
+
+    state: str = ""
+    repo: str | None = None
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+
+B = TypeVar("B", bound=Input)
+
+
+def read_body(kind: type[B], fields: Mapping[str, Any]) -> B:
+    """Read a body or a query.
+
+    Raises:
+        CallError: a field is missing, unknown or wrong.
+    """
+    try:
+        return kind.model_validate(dict(fields))
+    except ValidationError as exc:
+        faults = [
+            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
+            for fault in exc.errors(include_url=False, include_input=False)
+        ]
+        raise CallError(400, "bad-field", "; ".join(faults)) from exc

@@ -1,0 +1,112 @@
+"""What each path of the control socket means: one line per path, one function of the desk behind it.
+
+Must not decide anything: the desk and the store do.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon import desk as counter
+from autopilot.daemon import view
+from autopilot.daemon.api.bodies import (
+    OPERATOR,
+    ActBody,
+    AnswerBody,
+    BreakerBody,
+    ListQuery,
+    SwitchBody,
+    read_body,
+)
+from autopilot.daemon.api.call import Call, CallError
+from autopilot.daemon.inbox import Woken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from autopilot.daemon.desk import Desk
+    from autopilot.daemon.inbox import Inbox
+
+_TICKET = re.compile(r"/v1/tickets/([^/]+)(?:/([a-z]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """Answers calls; after each write the loop is woken."""
+
+    desk: Callable[[], Desk]
+    inbox: Inbox
+    about: Callable[[], Mapping[str, Any]]
+    """What only the living daemon knows: pid, version, start."""
+
+    def __call__(self, call: Call) -> Mapping[str, Any]:
+        """Answer one call.
+
+        Raises:
+            CallError: no such path, or a field has the wrong type.
+            AutopilotError: what the desk refused.
+        """
+        desk = self.desk()
+        if call.method == "POST":
+            answer = _write(desk, call)
+            self.inbox.put(Woken(f"{call.method} {call.path}"))
+            return answer
+        match call.path:
+            case "/v1/health":
+                view.touch(desk)
+                return {"status": "ok", **self.about()}
+            case "/v1/status":
+                return {**view.status(desk), "daemon": dict(self.about())}
+            case "/v1/tickets":
+                query = read_body(ListQuery, call.query)
+                states = [state for state in query.state.split(",") if state]
+                return counter.tickets(desk, states=states, repo=query.repo, limit=query.limit)
+        match _ticket_of(call):
+            case (ticket, None):
+                return counter.show(desk, ticket)
+            case (ticket, "why"):
+                return view.why(desk, ticket)
+            case _:
+                raise _unknown(call)
+
+
+def _write(desk: Desk, call: Call) -> Mapping[str, Any]:
+    match call.path:
+        case "/v1/nudge":
+            return {}
+        case "/v1/tickets":
+            fields = dict(call.body)
+            by = read_body(ActBody, {"by": fields.pop("by", OPERATOR)}).by
+            return counter.add(desk, fields, by=by)
+        case "/v1/switch":
+            return _switch(desk, read_body(SwitchBody, call.body))
+        case "/v1/breakers":
+            body = read_body(BreakerBody, call.body)
+            return counter.reset_breaker(desk, body.scope, by=body.by)
+    ticket, act = _ticket_of(call)
+    if act == "answer":
+        answers = read_body(AnswerBody, call.body)
+        return counter.answer(desk, ticket, answers.answers, by=answers.by)
+    acts = {"cancel": counter.cancel, "retry": counter.retry, "resume": counter.resume}
+    if act not in acts:
+        raise _unknown(call)
+    return acts[act](desk, ticket, by=read_body(ActBody, call.body).by)
+
+
+def _switch(desk: Desk, body: SwitchBody) -> Mapping[str, Any]:
+    if body.on:
+        return counter.turn_on(desk, until_ms=body.until_ms, ignore_window=body.ignore_window, by=body.by)
+    return counter.turn_off(desk, mode=body.mode, drain_s=body.drain_s, by=body.by)
+
+
+def _ticket_of(call: Call) -> tuple[str, str | None]:
+    match = _TICKET.fullmatch(call.path)
+    if match is None:
+        raise _unknown(call)
+    return match[1], match[2]
+
+
+def _unknown(call: Call) -> CallError:
+    return CallError(404, "path-unknown", f"there is no {call.method} {call.path}")

@@ -1,0 +1,145 @@
+"""The daemon: one process in the foreground that judges until it is asked to stop.
+
+Must not judge anything itself. The order matters: lock, store, recovery, and only then the control socket
+and the first claim.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING
+
+import psutil
+
+from autopilot.config import logs
+from autopilot.config.logs import logger
+from autopilot.daemon import faults
+from autopilot.daemon.api.routes import Routes
+from autopilot.daemon.api.server import ControlServer
+from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.desk import Desk
+from autopilot.daemon.inbox import Inbox, StopAsked, Woken
+from autopilot.daemon.lock import daemon_lock
+from autopilot.daemon.loop import Loop
+from autopilot.daemon.shop import Current, Shop
+from autopilot.daemon.statedir import check_state_dir
+from autopilot.daemon.store.engine import open_store
+from autopilot.daemon.supervisor import Supervisor
+from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.events import Event
+from autopilot.schemas.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.paths import Paths
+    from autopilot.config.settings import Settings
+    from autopilot.daemon.inbox import Message
+
+LONGEST_WAIT_S = 60.0
+"""The scheduler wakes the loop; this is for the day it does not."""
+_CAN_PASS = frozenset({"database-full", "database-unwritable"})
+
+
+def run_daemon(
+    paths: Paths, settings: Settings, clock: Clock, *, reload: Callable[[], Settings] | None = None
+) -> ExitCode:
+    """Run until TERM or INT; a second one does not wait for what is running.
+
+    Args:
+        paths: where everything is.
+        settings: the configuration as loaded.
+        clock: the time.
+        reload: loads the configuration again; asked when its file changed.
+
+    Returns:
+        OK after a clean stop; LATER or CONFIG when state could not be saved.
+
+    Raises:
+        RefusedError: another daemon runs here.
+        ConfigError: the state folder, the database or the control socket cannot be used.
+    """
+    paths.ensure()
+    check_state_dir(paths.state)
+    with ExitStack() as open_things:
+        open_things.enter_context(daemon_lock(paths.daemon_lock))
+        logs.setup(paths.logs, clock=clock, stderr=True, **settings.logs.model_dump())
+        logger("daemon").info(Event.DAEMON_STARTED, state=str(paths.state))
+        store = open_store(paths.database, clock, role="daemon")
+        open_things.callback(store.close)
+        inbox = Inbox()
+        current = Current(settings, config_file=paths.config_file, reload=reload)
+        shop = Shop(store, paths, clock, Supervisor(clock=clock, inbox=inbox), current, _boot_ms())
+        open_things.enter_context(_signals(inbox))
+        return _serve(shop, inbox)
+
+
+def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
+    """Recover, open the doors, and judge until it is done."""
+    log, loop = logger("daemon"), Loop(shop)
+    about = {"pid": os.getpid(), "version": _version(), "started_ms": shop.now_ms()}
+    routes = Routes(
+        desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
+        inbox=inbox,
+        about=lambda: {**about, "is_draining": loop.is_draining},
+    )
+    control = ControlServer(
+        shop.paths.control_socket,
+        routes,
+        on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
+    )
+    clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
+    try:
+        loop.recover()
+        with ExitStack() as doors:
+            control.start()
+            doors.callback(control.stop)
+            clockwork.start()
+            doors.callback(clockwork.stop)
+            log.info(Event.DAEMON_READY, **about)
+            _judge_until_done(loop, inbox, clockwork)
+    except AutopilotError as error:
+        logger("daemon").error(Event.DAEMON_FAILED, code=error.code, hint=error.hint, **faults.told(error))
+        return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
+    log.info(Event.DAEMON_STOPPED)
+    return ExitCode.OK
+
+
+def _judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
+    messages: tuple[Message, ...] = (Woken("start"),)
+    while True:
+        if gap_ms := clockwork.slept_ms():
+            logger("daemon").warning(Event.MACHINE_WOKE, slept_s=gap_ms // MS_PER_S)
+        clockwork.appoint(loop.tick(messages))
+        if loop.is_done:
+            return
+        messages = inbox.take(min(LONGEST_WAIT_S, loop.patience_s))
+
+
+@contextmanager
+def _signals(inbox: Inbox) -> Iterator[None]:
+    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's shape
+        inbox.put(StopAsked(signal.Signals(number).name))
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _boot_ms() -> int:
+    return round(psutil.boot_time() * MS_PER_S)
+
+
+def _version() -> str:
+    try:
+        return version("autopilotd")
+    except PackageNotFoundError:
+        return "0+checkout"

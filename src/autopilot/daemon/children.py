@@ -1,0 +1,156 @@
+"""Command line, environment and watch of the two children: a runner per attempt, a publisher per publication.
+
+Must not hand the forge's credential to a runner, nor an agent's to a publisher.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import autopilot
+from autopilot.config import environ
+from autopilot.config.logs import logger
+from autopilot.config.proc import RUN_ID_VARIABLE
+from autopilot.daemon.specs import publish_dir
+from autopilot.daemon.supervisor import Launch
+from autopilot.daemon.watch import Order
+from autopilot.launchd import awake
+from autopilot.runner.agents.registry import own_variables
+from autopilot.schemas.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+
+    from autopilot.config.proc import ProcessId
+    from autopilot.daemon.shop import Shop
+    from autopilot.schemas.publication import PublishSpec
+    from autopilot.schemas.run import Limits, RunSpec
+
+BACKSTOP_MARGIN_S = 60.0
+_NETWORK = (
+    *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK", "TMPDIR"),
+)
+_KEYRING = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
+_SECRETS = "AUTOPILOT_SECRET_"
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
+    """Say how the runner of a spec is started; its agent's credential is in its environment."""
+    base = environ.current()
+    env = environ.agent_environment(
+        base,
+        home=_home(base),
+        passed=spec.repo.env_pass,
+        own=(*own_variables(spec.agent.kind), *spec.agent.env_pass),
+        extra={**_some(base, _NETWORK), **_own_code(), RUN_ID_VARIABLE: spec.run_id},
+    )
+    return Launch(
+        argv=_own_python("autopilot.runner", "run", str(spec.run_dir / "spec.json")),
+        cwd=spec.run_dir,
+        env=env,
+        output=spec.run_dir / "runner.log",
+        order=runner_order(shop, spec.run_id, fence=spec.fence),
+    )
+
+
+def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
+    """Say how the publisher of a spec is started; the forge's credential is within its reach alone."""
+    base = environ.current()
+    secrets = {name: value for name, value in base.items() if name.startswith(_SECRETS)}
+    env = environ.child_environment(
+        base,
+        home=_home(base),
+        passed=spec.env_pass,
+        extra={
+            **environ.UNATTENDED,
+            **_some(base, (*_NETWORK, *_KEYRING, "AUTOPILOT_HOME")),
+            **secrets,
+            **_own_code(),
+            RUN_ID_VARIABLE: spec.id,
+        },
+    )
+    return Launch(
+        argv=_own_python("autopilot.publish", str(spec_file)),
+        cwd=spec_file.parent,
+        env=env,
+        output=spec_file.parent / "publisher.log",
+        order=publisher_order(shop, spec.id),
+    )
+
+
+def runner_order(shop: Shop, run_id: str, *, fence: int) -> Order:
+    """Say how a runner is watched, also one that an earlier daemon started."""
+    return _order(shop, run_id, journal=shop.paths.run_dir(run_id) / "events.jsonl", fence=fence)
+
+
+def publisher_order(shop: Shop, publication_id: str) -> Order:
+    """Say how a publisher is watched, also one that an earlier daemon started."""
+    journal = publish_dir(shop.paths, publication_id) / "publish-events.jsonl"
+    return _order(shop, publication_id, journal=journal, fence=0)
+
+
+def backstop_s(limits: Limits) -> float:
+    """Give the seconds awake after which a child that should have ended itself is killed."""
+    gates_s = (limits.rounds + 1) * 2 * limits.gate_s
+    return limits.wall_s + gates_s + 2 * limits.git_s + limits.kill_grace_s + BACKSTOP_MARGIN_S
+
+
+def _order(shop: Shop, key: str, *, journal: Path, fence: int) -> Order:
+    limits = shop.settings.limits()
+    return Order(
+        key=key,
+        journal=journal,
+        fence=fence,
+        wall_s=backstop_s(limits),
+        grace_s=limits.kill_grace_s,
+        keep_awake=_keeper(key, is_wanted=shop.settings.awake.enabled),
+    )
+
+
+def _keeper(key: str, *, is_wanted: bool) -> Callable[[ProcessId], AbstractContextManager[None]]:
+    """Give what keeps the machine awake for exactly as long as one child lives."""
+
+    @contextmanager
+    def keep(process: ProcessId) -> Iterator[None]:
+        if not is_wanted:
+            yield
+            return
+        lock = awake.hold(reason=f"autopilot {key}", pid=process.pid)
+        log = logger("daemon")
+        if lock.warning:
+            log.warning(Event.AWAKE_UNAVAILABLE, key=key, reason=lock.warning, detail=lock.detail)
+        else:
+            log.info(Event.AWAKE_HELD, key=key, kind=lock.kind)
+        try:
+            yield
+        finally:
+            lock.release()
+            log.debug(Event.AWAKE_RELEASED, key=key)
+
+    return keep
+
+
+def _own_python(module: str, *arguments: str) -> tuple[str, ...]:
+    """Give the command line of a part of ours; `-P` keeps the modules of a repository out of it."""
+    return (sys.executable, "-P", "-m", module, *arguments)
+
+
+def _own_code() -> dict[str, str]:
+    """Let a child find the code we run, where that is a checkout and not an installation."""
+    folder = Path(autopilot.__path__[0]).parent
+    return {} if folder.name in _INSTALLED else {"PYTHONPATH": str(folder)}
+
+
+def _home(base: Mapping[str, str]) -> Path:
+    return Path(base.get("HOME") or Path.home())
+
+
+def _some(base: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    return {name: base[name] for name in names if name in base}

@@ -1,0 +1,88 @@
+"""Gathers what admission must know; the answer is `admission.py`'s.
+
+Must not decide and must not change anything: `why` asks the same questions as the loop.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+import psutil
+
+from autopilot.daemon.admission import Demand, HostDemand, holds
+from autopilot.daemon.rules import rules_of
+from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
+from autopilot.daemon.windows import Schedule
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from autopilot.config.settings import Settings
+    from autopilot.daemon.desk import Desk
+    from autopilot.schemas.ticket import Hold, Ticket
+
+
+def host_demand(conn: Connection, *, settings: Settings, state_dir: Path, now_ms: int) -> HostDemand:
+    """Look at the store, the hours and the machine."""
+    return HostDemand(
+        now_ms=now_ms,
+        facts=queries_host.facts(conn, now_ms),
+        rules=rules_of(settings),
+        schedule=schedule_of(settings),
+        free_disk_bytes=_free_disk_bytes(state_dir),
+        free_memory_bytes=psutil.virtual_memory().available,
+    )
+
+
+def demand_of(conn: Connection, ticket: Ticket, *, host: HostDemand, settings: Settings) -> Demand:
+    """Look at what one ticket needs."""
+    agent = agent_of(ticket, settings)
+    return Demand(
+        host=host,
+        ticket=ticket,
+        agent=agent,
+        is_agent_known=agent in settings.agents,
+        is_repo_known=any(repo.name == ticket.repo for repo in settings.repos),
+        open_drafts=queries_runs.open_drafts(conn, ticket.repo),
+        dependencies=queries_tickets.dependencies(conn, ticket.id),
+    )
+
+
+def holds_of(desk: Desk, conn: Connection, ticket: Ticket) -> tuple[Hold, ...]:
+    """Name every hold of a queued ticket as of now; one that stands already keeps its start."""
+    host = host_demand(conn, settings=desk.settings, state_dir=desk.paths.state, now_ms=desk.clock.now_ms())
+    since_ms = {(hold.name, hold.scope): hold.since_ms for hold in queries_host.holds(conn)}
+    found = holds(demand_of(conn, ticket, host=host, settings=desk.settings))
+    return tuple(
+        hold.model_copy(update={"since_ms": since_ms.get((hold.name, hold.scope), hold.since_ms)})
+        for hold in found
+    )
+
+
+def agent_of(ticket: Ticket, settings: Settings) -> str:
+    """Name who works on a ticket: its own agent, its repository's, or the default one."""
+    of_repo = next((repo.agent for repo in settings.repos if repo.name == ticket.repo), None)
+    return ticket.agent or of_repo or settings.default_agent
+
+
+def schedule_of(settings: Settings) -> Schedule | None:
+    """Give the nightly window; None when there is none."""
+    window = settings.schedule.window
+    return Schedule(window, zone_of(settings)) if window else None
+
+
+def zone_of(settings: Settings) -> ZoneInfo | None:
+    """Give the time zone of the schedule; None = the system's."""
+    name = settings.schedule.timezone
+    return ZoneInfo(name) if name else None
+
+
+def _free_disk_bytes(folder: Path) -> int | None:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:
+        return None

@@ -1,0 +1,193 @@
+"""The operator's desk: one function per thing a person may say or ask, for API and command line alike.
+
+Must not print and must not wake the daemon: who calls does. Everything returned can become JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from autopilot.daemon import acts, transitions
+from autopilot.daemon.store import queries_runs, queries_tickets, writes
+from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
+from autopilot.schemas.ids import short_id_of, ticket_id
+from autopilot.schemas.machine import State
+from autopilot.schemas.ticket import Ticket, TicketDraft
+from autopilot.schemas.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.paths import Paths
+    from autopilot.config.settings import Settings
+    from autopilot.daemon.store.engine import Store
+    from autopilot.daemon.store.rows import OffMode
+
+Answer = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What every function here works on."""
+
+    store: Store
+    settings: Settings
+    paths: Paths
+    clock: Clock
+
+
+def draft_from(fields: Mapping[str, Any]) -> TicketDraft:
+    """Read a ticket's fields.
+
+    Raises:
+        TicketError: `ticket-invalid`; it names each field that is wrong.
+    """
+    try:
+        return TicketDraft.model_validate(dict(fields))
+    except ValidationError as exc:
+        faults = [
+            f"{'.'.join(map(str, fault['loc'])) or 'ticket'}: {fault['msg']}"
+            for fault in exc.errors(include_url=False, include_input=False)
+        ]
+        raise TicketError(
+            "ticket-invalid", "; ".join(faults), hint="mend the field and add it again"
+        ) from exc
+
+
+def add(desk: Desk, fields: Mapping[str, Any], *, by: str = "operator") -> Answer:
+    """Queue a ticket; the same source key twice is one ticket.
+
+    Raises:
+        TicketError: a field is wrong, or names a repository, agent or ticket that does not exist.
+    """
+    draft = draft_from(fields)
+    repo = _repo_for(desk.settings, draft.repo)
+    if draft.agent is not None:
+        _known_agent(desk.settings, draft.agent)
+    enqueued = transitions.enqueue(desk.store, draft, repo=repo, by=by)
+    return {"ticket": _ticket(enqueued.ticket), "is_new": enqueued.is_new}
+
+
+def tickets(
+    desk: Desk, *, states: Collection[str] = (), repo: str | None = None, limit: int | None = None
+) -> Answer:
+    """List tickets, newest last.
+
+    Raises:
+        RefusedError: a state that does not exist.
+    """
+    try:
+        wanted = [State(state) for state in states]
+    except ValueError as exc:
+        known = ", ".join(State)
+        raise RefusedError("state-unknown", str(exc), hint=f"states are: {known}") from exc
+    with desk.store.read() as conn:
+        found = queries_tickets.tickets(conn, states=wanted, repo=repo, limit=limit)
+    return {"tickets": [_ticket(ticket) for ticket in found]}
+
+
+def show(desk: Desk, ticket: str) -> Answer:
+    """Give all that is known of one ticket."""
+    name = canonical(ticket)
+    with desk.store.read() as conn:
+        seen = queries_tickets.ticket(conn, name)
+        if seen is None:
+            raise _unknown(name)
+        return {
+            "ticket": _ticket(seen),
+            "exchanges": [one.model_dump(mode="json") for one in queries_tickets.exchanges(conn, name)],
+            "dependencies": [asdict(one) for one in queries_tickets.dependencies(conn, name)],
+            "attempts": [asdict(one) for one in queries_runs.attempts_of(conn, name)],
+            "gates": [one.model_dump(mode="json") for one in queries_runs.gates_of(conn, name)],
+            "publications": [asdict(one) for one in queries_runs.publications_of(conn, name)],
+            "history": [asdict(one) for one in queries_tickets.history(conn, name)],
+        }
+
+
+def cancel(desk: Desk, ticket: str, *, by: str = "operator") -> Answer:
+    """Stop a ticket; a running one is stopped by the daemon."""
+    return {"ticket": _ticket(acts.cancel(desk.store, canonical(ticket), by=by))}
+
+
+def retry(desk: Desk, ticket: str, *, by: str = "operator") -> Answer:
+    """Give a ticket fresh attempts."""
+    return {"ticket": _ticket(acts.retry(desk.store, canonical(ticket), by=by))}
+
+
+def resume(desk: Desk, ticket: str, *, by: str = "operator") -> Answer:
+    """Continue a parked ticket where it stopped."""
+    return {"ticket": _ticket(acts.resume(desk.store, canonical(ticket), by=by))}
+
+
+def answer(desk: Desk, ticket: str, answers: Sequence[str], *, by: str = "operator") -> Answer:
+    """Answer a ticket's open questions, in their order, and continue it."""
+    return {"ticket": _ticket(acts.answer(desk.store, canonical(ticket), answers, by=by))}
+
+
+def turn_on(
+    desk: Desk, *, until_ms: int | None = None, ignore_window: bool = False, by: str = "operator"
+) -> Answer:
+    """Let runs start."""
+    switch = writes.turn_on(desk.store, by=by, ignore_window=ignore_window, until_ms=until_ms)
+    return {"switch": asdict(switch)}
+
+
+def turn_off(
+    desk: Desk, *, mode: OffMode = "finish", drain_s: float | None = None, by: str = "operator"
+) -> Answer:
+    """Let no run start; running ones finish, finish within `drain_s` seconds, or stop now."""
+    drain_until_ms = None
+    if mode == "drain":
+        drain_until_ms = desk.clock.now_ms() + round((drain_s or 0.0) * MS_PER_S)
+    switch = writes.turn_off(desk.store, by=by, mode=mode, drain_until_ms=drain_until_ms)
+    return {"switch": asdict(switch)}
+
+
+def reset_breaker(desk: Desk, scope: str, *, by: str = "operator") -> Answer:
+    """Close a breaker by hand."""
+    return {"breaker": asdict(writes.reset_breaker(desk.store, scope, by=by))}
+
+
+def canonical(ticket: str) -> str:
+    """Read `T-3`, `t-3` or `3`.
+
+    Raises:
+        TicketError: `ticket-unknown`: the text names no ticket.
+    """
+    try:
+        return ticket_id(short_id_of(ticket))
+    except ValueError as exc:
+        raise TicketError("ticket-unknown", str(exc), hint="see: autopilot list") from exc
+
+
+def _repo_for(settings: Settings, name: str | None) -> str:
+    names = [repo.name for repo in settings.repos]
+    if name is None and len(names) == 1:
+        return names[0]
+    if name in names:
+        return name
+    known = ", ".join(names) or "none is configured; run autopilot init in one"
+    if name is None:
+        raise TicketError(
+            "repo-needed", "repo: more than one repository could be meant", hint=f"known: {known}"
+        )
+    raise TicketError("repo-unknown", f"repo: {name!r} is not configured", hint=f"known: {known}")
+
+
+def _known_agent(settings: Settings, name: str) -> None:
+    try:
+        settings.agent(name)
+    except ConfigError as exc:
+        raise TicketError("agent-unknown", f"agent: {exc.what}", hint=exc.hint) from exc
+
+
+def _ticket(ticket: Ticket) -> Answer:
+    return ticket.model_dump(mode="json")
+
+
+def _unknown(name: str) -> TicketError:
+    return TicketError("ticket-unknown", f"there is no ticket {name}", hint="see: autopilot list")

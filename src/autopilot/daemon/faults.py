@@ -1,0 +1,61 @@
+"""What becomes of a ticket that the loop could not handle: parked with the reason, or held.
+
+Must not swallow anything: the fault is in the log, with its trace, before this is asked.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING
+
+from autopilot.daemon import decide, transitions, transitions_publish
+from autopilot.daemon.store import queries_runs, queries_tickets
+from autopilot.schemas.decision import Park
+from autopilot.schemas.machine import State, Trigger, WaitingFor, target
+from autopilot.schemas.ticket import Hold
+
+if TYPE_CHECKING:
+    from autopilot.daemon.shop import Shop
+    from autopilot.schemas.ticket import Ticket
+
+_HINT = "see: autopilot logs {ticket}; then: autopilot retry {ticket}"
+_MAX_REASON_CHARS = 500
+_MAX_TRACE_CHARS = 3500
+
+
+def told(error: BaseException) -> dict[str, str]:
+    """Give a fault as facts for the log: what it says, and where it came from."""
+    trace = "".join(traceback.format_exception(error))
+    return {"error": repr(error), "trace": trace[-_MAX_TRACE_CHARS:]}
+
+
+def park(shop: Shop, seen: Ticket, reason: str) -> None:
+    """Park the ticket from wherever it is now; one whose child still runs is stopped, and judged then."""
+    with shop.store.read() as conn:
+        ticket = queries_tickets.ticket(conn, seen.id)
+        attempt = queries_runs.attempt(conn, ticket.run_id) if ticket and ticket.run_id else None
+    if ticket is None or target(ticket.state, Trigger.PARK) is None:
+        return
+    watch = shop.supervisor.get(ticket.run_id or "")
+    if watch is not None and watch.ending is None:
+        watch.stop("it could not be handled")
+        return
+    decision = Park(WaitingFor.CONFIGURATION, reason[:_MAX_REASON_CHARS], _HINT.format(ticket=ticket.id))
+    if ticket.state is State.PUBLISHING:
+        transitions_publish.park_publish(shop.store, ticket, None, decision)
+        return
+    report = None
+    if ticket.state is State.RUNNING and attempt is not None:
+        report = decide.Loss(attempt.run_id, attempt.fence, reason, "died", shop.now_ms())
+    transitions.park(shop.store, ticket, decision, report=report, rules=shop.rules)
+
+
+def hold(ticket: Ticket, reason: str, now_ms: int) -> Hold:
+    """Say that a ticket is left alone until the daemon starts anew."""
+    return Hold(
+        name="ticket-faulted",
+        scope=f"ticket:{ticket.id}",
+        cause=reason[:_MAX_REASON_CHARS],
+        since_ms=now_ms,
+        cure=_HINT.format(ticket=ticket.id),
+    )

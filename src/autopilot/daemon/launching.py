@@ -1,0 +1,145 @@
+"""Admission, claim and start: as many runs as may start now, and by which names the rest may not.
+
+Must not weigh reasons itself: `admission.py` answers, and the claim checks again in its own transaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
+
+from autopilot.daemon import demand, running, transitions
+from autopilot.daemon.admission import host_holds, ticket_holds
+from autopilot.daemon.store import queries_host, queries_tickets
+from autopilot.daemon.store.rows import ClaimRefused
+from autopilot.schemas.ticket import Hold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from sqlalchemy import Connection
+
+    from autopilot.daemon.admission import Demand, HostDemand
+    from autopilot.daemon.shop import Shop
+    from autopilot.daemon.store.rows import Switch
+    from autopilot.schemas.ticket import Ticket
+
+    Guard = Callable[[Ticket, Callable[[], object]], None]
+
+_AT_ONCE = 20
+_PACING = frozenset({"launch-stagger"})
+"""Holds of a second or two: they set the next look, and nobody needs to read of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What keeps the queue from moving, and when that changes by itself (UTC epoch ms)."""
+
+    holds: tuple[Hold, ...]
+    next_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """One walk along the queue: whom we asked about already, and what we heard."""
+
+    asked: set[str]
+    holds: list[Hold] = field(default_factory=list)
+    repos: set[str] = field(default_factory=set)
+    agents: set[str] = field(default_factory=set)
+
+    def hear(self, holds: Iterable[Hold]) -> None:
+        """Keep the reasons; a busy repository or agent is not asked about again."""
+        for hold in holds:
+            self.holds.append(hold)
+            kind, _, name = hold.scope.partition(":")
+            if kind == "repo":
+                self.repos.add(name)
+            elif kind == "agent":
+                self.agents.add(name)
+
+
+def launch_all(shop: Shop, *, guard: Guard, skip: Iterable[str] = ()) -> Outlook:
+    """Start what may start.
+
+    Args:
+        shop: the place.
+        guard: contains a fault of one ticket.
+        skip: tickets that are left alone.
+    """
+    asked, refused = set(skip), list[Hold]()
+    while True:
+        chosen, outlook = _choose(shop, asked)
+        if chosen is None:
+            return Outlook((*refused, *outlook.holds), outlook.next_ms)
+        asked.add(chosen.ticket.id)
+        guard(chosen.ticket, partial(_launch, shop, chosen, refused))
+
+
+def must_stop_running(switch: Switch, now_ms: int) -> bool:
+    """Tell whether the operator wants running runs gone by now."""
+    if switch.is_on or switch.off_mode == "finish":
+        return False
+    return switch.off_mode == "now" or switch.drain_until_ms is None or now_ms >= switch.drain_until_ms
+
+
+def _launch(shop: Shop, chosen: Demand, refused: list[Hold]) -> None:
+    claim = transitions.claim(shop.store, chosen.ticket, agent=chosen.agent, rules=shop.rules)
+    if isinstance(claim, ClaimRefused):
+        cure, now_ms = f"see: autopilot why {chosen.ticket.id}", chosen.host.now_ms
+        refused.append(
+            Hold(name=claim.hold, scope=claim.scope, cause=claim.cause, since_ms=now_ms, cure=cure)
+        )
+        return
+    running.start(shop, claim)
+
+
+def _choose(shop: Shop, asked: set[str]) -> tuple[Demand | None, Outlook]:
+    """Give the first ticket in the queue's order that may start, else everything that keeps them."""
+    now_ms = shop.now_ms()
+    with shop.store.read() as conn:
+        host = demand.host_demand(conn, settings=shop.settings, state_dir=shop.paths.state, now_ms=now_ms)
+        search = _Search(set(asked))
+        kept = host_holds(host)
+        if kept:
+            is_wanted = bool(_next_ones(conn, shop, search, now_ms))
+            search.hear(kept if is_wanted else ())
+        elif (chosen := _first_free(conn, shop, host, search)) is not None:
+            return chosen, Outlook((), None)
+        return None, _outlook(conn, (*search.holds, *kept), search.holds, now_ms)
+
+
+def _first_free(conn: Connection, shop: Shop, host: HostDemand, search: _Search) -> Demand | None:
+    while fresh := _next_ones(conn, shop, search, host.now_ms):
+        for ticket in fresh:
+            search.asked.add(ticket.id)
+            asking = demand.demand_of(conn, ticket, host=host, settings=shop.settings)
+            found = ticket_holds(asking)
+            if not found:
+                return asking
+            search.hear(found)
+    return None
+
+
+def _next_ones(conn: Connection, shop: Shop, search: _Search, now_ms: int) -> list[Ticket]:
+    found = queries_tickets.candidates(
+        conn,
+        now_ms,
+        default_agent=shop.settings.default_agent,
+        limit=_AT_ONCE + len(search.asked),
+        skip_repos=search.repos,
+        skip_agents=search.agents,
+    )
+    return [ticket for ticket in found if ticket.id not in search.asked]
+
+
+def _outlook(conn: Connection, every: Iterable[Hold], told: Iterable[Hold], now_ms: int) -> Outlook:
+    switch = queries_host.switch(conn)
+    moments = [
+        queries_tickets.next_due_ms(conn, now_ms),
+        switch.drain_until_ms,
+        *(hold.clears_ms for hold in every),
+    ]
+    ahead = [moment for moment in moments if moment is not None and moment > now_ms]
+    return Outlook(tuple(hold for hold in told if hold.name not in _PACING), min(ahead, default=None))

@@ -1,0 +1,208 @@
+"""One tick: what ended is judged, what is verified is published, what may start is started.
+
+Everything that judges runs on the one thread that calls `tick`. Must not wait for a child, and must outlive
+any fault of one ticket; only a store that cannot keep state ends the daemon.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar, assert_never
+
+from autopilot.config.logs import logger
+from autopilot.daemon import faults, launching, publishing, recover, running
+from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
+from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, writes
+from autopilot.schemas.errors import AutopilotError, StaleTransitionError
+from autopilot.schemas.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from autopilot.daemon.inbox import Message
+    from autopilot.daemon.shop import Shop
+    from autopilot.schemas.ticket import Hold, Ticket
+
+T = TypeVar("T")
+
+MAX_PUBLISHERS = 2
+_DRAIN_LOOK_S = 1.0
+_FATAL_PREFIX = "database-"
+_BUSY = "database-busy"
+
+
+def is_fatal(error: BaseException) -> bool:
+    """Tell whether state cannot be saved or read: going on would lose or repeat work.
+
+    A database that is only busy is tried again: what a child left behind is still there then.
+    """
+    return isinstance(error, AutopilotError) and error.code.startswith(_FATAL_PREFIX) and error.code != _BUSY
+
+
+class Loop:
+    """The judge's one thread."""
+
+    def __init__(self, shop: Shop, *, chores: Sequence[Callable[[Shop], int | None]] = ()) -> None:
+        """Take the place, and what else is due at times; nothing is looked at before the first tick.
+
+        Args:
+            shop: the place.
+            chores: asked on every tick; each gives when it is due next (UTC epoch ms).
+        """
+        self._shop = shop
+        self._chores = chores
+        self._broken: dict[str, Hold] = {}
+        self._stops = 0
+        self._drain_until_s = 0.0
+
+    @property
+    def is_draining(self) -> bool:
+        """Tell whether the daemon is on its way out."""
+        return self._stops > 0
+
+    @property
+    def is_done(self) -> bool:
+        """Tell whether it may go: it was asked to, and every child's end has been judged."""
+        return self.is_draining and self._shop.supervisor.is_idle
+
+    @property
+    def patience_s(self) -> float:
+        """Give the seconds the loop may wait while it drains; without end as a rule."""
+        if not self.is_draining:
+            return math.inf
+        return max(0.0, self._drain_until_s - self._shop.clock.monotonic_s()) or _DRAIN_LOOK_S
+
+    def recover(self) -> None:
+        """Adopt what an earlier daemon left running and judge the rest; before any claim."""
+        shop = self._shop
+        with shop.store.read() as conn:
+            runs, publications = queries_runs.running(conn), queries_runs.publishing(conn)
+        for run in runs:
+            self._guard(run.ticket, partial(running.adopt, shop, run))
+        for publication in publications:
+            self._guard(publication.ticket, partial(publishing.adopt, shop, publication))
+        self._contain(partial(recover.tell_orphans, shop))
+        self._contain(self._judge)
+
+    def tick(self, messages: Iterable[Message] = ()) -> int | None:
+        """Do one pass.
+
+        Args:
+            messages: what was told since the last.
+
+        Returns:
+            When something will change by itself (UTC epoch ms), as far as is known.
+
+        Raises:
+            AutopilotError: the store failed.
+        """
+        for message in messages:
+            self._contain(partial(self._take, message))
+        self._refresh()
+        self._contain(self._stop_what_must)
+        self._contain(self._judge)
+        if self.is_draining:
+            return None
+        self._contain(self._begin_publications)
+        moments = [self._contain(self._launch)]
+        moments += [self._contain(partial(chore, self._shop)) for chore in self._chores]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _refresh(self) -> None:
+        match self._shop.current.refresh():
+            case True:
+                logger("daemon").info(Event.CONFIG_RELOADED)
+            case AutopilotError() as error:
+                logger("daemon").error(Event.CONFIG_REFUSED, error=error.what, hint=error.hint)
+            case False:
+                pass
+
+    def _take(self, message: Message) -> None:
+        match message:
+            case Spent():
+                self._record_spend(message)
+            case StopAsked():
+                self._stops += 1
+                drain_s = self._shop.settings.daemon.drain_s if self._stops == 1 else 0.0
+                self._drain_until_s = self._shop.clock.monotonic_s() + drain_s
+            case Ended() | Woken():
+                pass  # the tick itself is the answer
+            case _:
+                assert_never(message)
+
+    def _record_spend(self, spent: Spent) -> None:
+        try:
+            writes.record_spend(self._shop.store, spent.run_id, spent.cost_micro_usd, fence=spent.fence)
+        except StaleTransitionError:
+            return  # it has ended and was settled with its result
+
+    def _stop_what_must(self) -> None:
+        shop, why = self._shop, ""
+        if self.is_draining and shop.clock.monotonic_s() >= self._drain_until_s:
+            why = "the daemon stops"
+        else:
+            with shop.store.read() as conn:
+                switch = queries_host.switch(conn)
+            if launching.must_stop_running(switch, shop.now_ms()):
+                why = "switched off"
+        if why:
+            shop.supervisor.stop_all(why)
+
+    def _judge(self) -> None:
+        shop = self._shop
+        with shop.store.read() as conn:
+            runs, publications = queries_runs.running(conn), queries_runs.publishing(conn)
+        for run in runs:
+            self._guard(run.ticket, partial(running.step, shop, run))
+        for publication in publications:
+            self._guard(publication.ticket, partial(publishing.step, shop, publication))
+
+    def _launch(self) -> int | None:
+        outlook = launching.launch_all(self._shop, guard=self._guard, skip=self._broken)
+        writes.sync_holds(self._shop.store, (*outlook.holds, *self._broken.values()))
+        return outlook.next_ms
+
+    def _begin_publications(self) -> None:
+        shop = self._shop
+        with shop.store.read() as conn:
+            free = MAX_PUBLISHERS - len(queries_runs.publishing(conn))
+            ready = queries_tickets.ready_to_publish(conn, shop.now_ms())
+        for ticket in ready[: max(0, free)]:
+            self._guard(ticket, partial(publishing.begin, shop, ticket))
+
+    def _contain(self, step: Callable[[], T]) -> T | None:
+        """Let a fault of one step of the tick be logged, and the next step be taken."""
+        try:
+            return step()
+        except Exception as error:
+            if is_fatal(error):
+                raise
+            logger("daemon").error(Event.TICK_FAILED, **faults.told(error))
+            return None
+
+    def _guard(self, ticket: Ticket, act: Callable[[], object]) -> None:
+        """Let one ticket's fault stop that ticket, with its reason, and nothing else."""
+        try:
+            act()
+        except StaleTransitionError:
+            return  # it changed meanwhile: the next tick sees how
+        except Exception as error:
+            if is_fatal(error):
+                raise
+            logger("daemon").error(Event.TICKET_FAULTED, ticket=ticket.id, **faults.told(error))
+            self._set_apart(ticket, error)
+
+    def _set_apart(self, ticket: Ticket, error: Exception) -> None:
+        """Park a ticket that could not be handled; where even that fails, hold it until the next start."""
+        reason = (
+            f"it could not be handled: {error}" if isinstance(error, AutopilotError) else f"bug: {error!r}"
+        )
+        try:
+            faults.park(self._shop, ticket, reason)
+        except StaleTransitionError:
+            return
+        except Exception as second:
+            if is_fatal(second):
+                raise
+            self._broken[ticket.id] = faults.hold(ticket, reason, self._shop.now_ms())

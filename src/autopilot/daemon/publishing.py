@@ -1,0 +1,155 @@
+"""Publications: a committed ticket gets a publisher, the verdict becomes a decision and that becomes a move.
+
+Must not decide (`decide_publish.py`), must not write ticket state (`transitions_publish.py`), must not load a
+credential: the publisher does, in its own process.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.config.atomic import write_atomically
+from autopilot.config.logs import logger
+from autopilot.config.proc import ProcessId, SpawnError
+from autopilot.daemon import decide_publish, judge, specs, transitions_publish
+from autopilot.daemon.children import publisher_launch, publisher_order
+from autopilot.daemon.running import jitter
+from autopilot.daemon.store import queries_runs, writes
+from autopilot.daemon.store.rows import LiveRun
+from autopilot.schemas.errors import ConfigError, InvariantError
+from autopilot.schemas.events import Event
+from autopilot.schemas.run import RunResult
+
+if TYPE_CHECKING:
+    from autopilot.daemon.shop import Shop
+    from autopilot.daemon.store.rows import LivePublication
+    from autopilot.daemon.watch import Watch
+    from autopilot.schemas.gate import GateRecord
+    from autopilot.schemas.publication import PublishVerdict
+    from autopilot.schemas.ticket import Ticket
+
+
+def begin(shop: Shop, seen: Ticket) -> None:
+    """Start the publisher of a committed ticket; one that cannot start is lost, and judged at once."""
+    result, gates = _behind(shop, seen)
+    # A verdict of an earlier try was dealt with; left here, a crash could take it for this one's.
+    specs.verdict_path(shop.paths, result.run_id).unlink(missing_ok=True)
+    live = transitions_publish.begin_publish(
+        shop.store, seen, base=result.base or "", base_sha=result.base_sha or ""
+    )
+    publication = live.publication
+    try:
+        process = _spawn(shop, live, result, gates)
+    except (OSError, ConfigError, SpawnError) as error:
+        _lost(shop, live, str(error))
+        return
+    writes.record_publisher(shop.store, publication.id, pid=process.pid, pid_started_ms=process.started_ms)
+    logger("daemon").info(
+        Event.PUBLISH_STARTED,
+        ticket=seen.id,
+        publication=publication.id,
+        tries=publication.tries,
+        pid=process.pid,
+    )
+
+
+def adopt(shop: Shop, live: LivePublication) -> bool:
+    """Watch a publisher that outlived the daemon; False when it is gone, and then all it started is too."""
+    publication = live.publication
+    process = ProcessId(*publication.process) if publication.process else None
+    if process is not None and shop.supervisor.adopt(publisher_order(shop, publication.run_id), process):
+        logger("daemon").info(Event.PUBLISH_ADOPTED, ticket=live.ticket.id, pid=process.pid)
+        return True
+    shop.supervisor.sweep(publication.id, process)
+    return False
+
+
+def step(shop: Shop, live: LivePublication) -> None:
+    """Look at one publication: stop it, leave it, or judge its end."""
+    watch = shop.supervisor.get(live.publication.id)
+    if watch is not None and watch.ending is None:
+        _mind(shop, live, watch)
+        return
+    ending = watch.ending if watch is not None else None
+    verdict = judge.verdict_of(live, specs.verdict_path(shop.paths, live.publication.run_id))
+    if isinstance(verdict, str) and ending is not None and ending.asked:
+        verdict = judge.stopped_verdict(live, ending.asked, shop.now_ms())
+    if isinstance(verdict, str):
+        told = ending.told if ending else "the publisher was gone when the daemon started"
+        _lost(shop, live, f"{told}; {verdict}")
+    else:
+        _judged(shop, live, verdict)
+    shop.supervisor.forget(live.publication.id)
+
+
+def _judged(shop: Shop, live: LivePublication, verdict: PublishVerdict) -> None:
+    facts = {"publication": live.publication.id, "outcome": verdict.outcome, "code": verdict.code}
+    logger("daemon").info(Event.PUBLISH_FINISHED, **facts)
+    _apply(shop, live, verdict)
+
+
+def _mind(shop: Shop, live: LivePublication, watch: Watch) -> None:
+    """Take care of a publisher under way: stop it if asked to; write down its process if that was missed."""
+    publication, process = live.publication, watch.process
+    if live.ticket.cancel_requested and watch.stop("cancelled"):
+        logger("daemon").info(Event.RUN_STOPPING, publication=publication.id, why="cancelled")
+    if publication.process is None:
+        writes.record_publisher(
+            shop.store, publication.id, pid=process.pid, pid_started_ms=process.started_ms
+        )
+
+
+def _lost(shop: Shop, live: LivePublication, reason: str) -> None:
+    logger("daemon").warning(Event.PUBLISH_LOST, publication=live.publication.id, reason=reason)
+    _apply(shop, live, None)
+
+
+def _apply(shop: Shop, live: LivePublication, verdict: PublishVerdict | None) -> None:
+    decision = decide_publish.after_publish(
+        verdict,
+        tries=live.publication.tries,
+        losses=live.publication.losses,
+        rules=shop.rules,
+        now_ms=shop.now_ms(),
+        jitter=jitter(),
+    )
+    transitions_publish.apply_publish(shop.store, live.ticket, verdict, decision)
+
+
+def _behind(shop: Shop, seen: Ticket) -> tuple[RunResult, tuple[GateRecord, ...]]:
+    """Give the result that was believed when the ticket came to rest as committed, and its gates.
+
+    Raises:
+        InvariantError: it is gone, or no longer what was believed.
+    """
+    with shop.store.read() as conn:
+        attempt = queries_runs.attempt(conn, seen.run_id or "")
+        gates = queries_runs.gates_of(conn, seen.id, head=seen.head)
+    if attempt is None:
+        raise InvariantError("attempt-missing", f"{seen.id} is committed, but no run of it is recorded")
+    found = judge.Found(None, shop.now_ms(), shop.boot_ms)
+    result = judge.result_of(LiveRun(seen, attempt), shop.paths.run_dir(attempt.run_id), found=found)
+    if not isinstance(result, RunResult):
+        raise InvariantError(
+            "result-gone", f"the result of {attempt.run_id} cannot be read again: {result.reason}"
+        )
+    if (result.head, result.base_sha) != (seen.head, attempt.base_sha):
+        raise InvariantError(
+            "result-changed", f"the result of {attempt.run_id} names another commit than before"
+        )
+    return result, gates
+
+
+def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[GateRecord, ...]) -> ProcessId:
+    spec = specs.publish_spec(
+        live,
+        recorded_branch=result.branch,
+        gates=gates,
+        settings=shop.settings,
+        paths=shop.paths,
+        now_ms=shop.now_ms(),
+    )
+    spec_file = specs.publish_dir(shop.paths, spec.run_id) / "spec.json"
+    spec_file.parent.mkdir(mode=0o700, exist_ok=True)
+    write_atomically(spec_file, spec.model_dump_json(indent=1).encode())
+    return shop.supervisor.start(publisher_launch(shop, spec, spec_file))

@@ -1,0 +1,107 @@
+"""Runs: a claimed ticket becomes a process, its end becomes a decision, the decision becomes a move.
+
+Must not decide (`decide.py`) and must not write ticket state (`transitions.py`).
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from autopilot.config.atomic import write_atomically
+from autopilot.config.logs import logger
+from autopilot.config.proc import ProcessId, SpawnError
+from autopilot.daemon import decide, judge, specs, transitions
+from autopilot.daemon.children import runner_launch, runner_order
+from autopilot.daemon.store import queries_tickets, writes
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.events import Event
+from autopilot.schemas.run import RunResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from autopilot.daemon.shop import Shop
+    from autopilot.daemon.store.rows import Claim, LiveRun
+    from autopilot.daemon.watch import Ending, Watch
+    from autopilot.schemas.ticket import Exchange, Ticket
+
+
+def jitter() -> float:
+    """Give a number in [0, 1) that spreads retries."""
+    return secrets.randbelow(1_000_000) / 1_000_000
+
+
+def start(shop: Shop, claim: Claim) -> None:
+    """Start the runner of a ticket just claimed; one that cannot start is a loss, judged at once."""
+    attempt = claim.attempt
+    with shop.store.read() as conn:
+        exchanges = queries_tickets.exchanges(conn, claim.ticket.id)
+    try:
+        process = _spawn(shop, claim, exchanges)
+    except (OSError, ConfigError, SpawnError) as error:
+        loss = decide.Loss(attempt.run_id, attempt.fence, str(error), "never-started", shop.now_ms())
+        _apply(shop, claim.ticket, loss)
+        return
+    writes.record_process(shop.store, attempt.run_id, pid=process.pid, pid_started_ms=process.started_ms)
+    logger("daemon").info(
+        Event.RUN_STARTED, ticket=claim.ticket.id, run=attempt.run_id, agent=attempt.agent, pid=process.pid
+    )
+
+
+def adopt(shop: Shop, live: LiveRun) -> bool:
+    """Watch a runner that outlived the daemon; False when it is gone, and then all it started is too."""
+    attempt = live.attempt
+    process = ProcessId(*attempt.process) if attempt.process else None
+    order = runner_order(shop, attempt.run_id, fence=attempt.fence)
+    if process is not None and shop.supervisor.adopt(order, process):
+        logger("daemon").info(Event.RUN_ADOPTED, ticket=live.ticket.id, run=attempt.run_id, pid=process.pid)
+        return True
+    killed = shop.supervisor.sweep(attempt.run_id, process)
+    if killed:
+        logger("daemon").warning(Event.RUN_KILLED, run=attempt.run_id, processes=killed, why="leftovers")
+    return False
+
+
+def step(shop: Shop, live: LiveRun) -> None:
+    """Look at one running ticket: cancel it, leave it, or judge its end."""
+    watch = shop.supervisor.get(live.attempt.run_id)
+    if watch is not None and watch.ending is None:
+        _mind(shop, live, watch)
+        return
+    finish(shop, live, watch.ending if watch is not None else None)
+    shop.supervisor.forget(live.attempt.run_id)
+
+
+def _mind(shop: Shop, live: LiveRun, watch: Watch) -> None:
+    """Take care of a run under way: stop it when asked to; write down its process where that was missed."""
+    attempt = live.attempt
+    if live.ticket.cancel_requested and watch.stop("cancelled"):
+        logger("daemon").info(Event.RUN_STOPPING, run=attempt.run_id, why="cancelled")
+    if attempt.process is None:
+        process = watch.process
+        writes.record_process(shop.store, attempt.run_id, pid=process.pid, pid_started_ms=process.started_ms)
+
+
+def finish(shop: Shop, live: LiveRun, ending: Ending | None) -> None:
+    """Turn what a run left into a move."""
+    found = judge.Found(ending, shop.now_ms(), shop.boot_ms)
+    report = judge.result_of(live, shop.paths.run_dir(live.attempt.run_id), found=found)
+    _apply(shop, live.ticket, report)
+
+
+def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:
+    decision = decide.after_run(seen, report, rules=shop.rules, now_ms=shop.now_ms(), jitter=jitter())
+    transitions.apply_run(shop.store, seen, report, decision, rules=shop.rules)
+    log = logger("daemon")
+    if isinstance(report, RunResult):
+        log.info(Event.RUN_FINISHED, run=report.run_id, outcome=report.outcome, code=report.code)
+    else:
+        log.warning(Event.RUN_LOST, run=report.run_id, cause=report.cause, reason=report.reason)
+
+
+def _spawn(shop: Shop, claim: Claim, exchanges: Sequence[Exchange]) -> ProcessId:
+    spec = specs.run_spec(claim, exchanges, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms())
+    spec.run_dir.mkdir(mode=0o700)
+    write_atomically(spec.run_dir / "spec.json", spec.model_dump_json(indent=1).encode())
+    return shop.supervisor.start(runner_launch(shop, spec))

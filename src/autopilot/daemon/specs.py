@@ -1,0 +1,161 @@
+"""Writes down what a child may know, from our own records and the operator's configuration only.
+
+Pure: builds values. Must not read what a run left behind; what the judge has believed of it is handed in.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from autopilot.schemas.ids import slug
+from autopilot.schemas.publication import ForgeSpec, PublishSpec
+from autopilot.schemas.run import RepoSpec, RunSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from autopilot.config.paths import Paths
+    from autopilot.config.repository import Repo
+    from autopilot.config.settings import Settings
+    from autopilot.daemon.store.rows import Claim, LivePublication
+    from autopilot.schemas.gate import GateRecord
+    from autopilot.schemas.ticket import Exchange, Ticket
+
+GITHUB_API = "https://api.github.com"
+_ISSUE = re.compile(r"#[1-9]\d*$")
+_TRACKER_KEY = re.compile(r"\b[A-Z][A-Z0-9_]+-[1-9]\d*$")
+
+
+def request_path(paths: Paths, run_id: str) -> Path:
+    """Name the file by which a run asks to publish."""
+    return paths.pr_requests / f"{run_id}.json"
+
+
+def verdict_path(paths: Paths, run_id: str) -> Path:
+    """Name the file in which the publisher answers."""
+    return paths.pr_requests / f"{run_id}.verdict.json"
+
+
+def publish_dir(paths: Paths, run_id: str) -> Path:
+    """Name the folder of a run's publication."""
+    return paths.run_dir(run_id) / "publish"
+
+
+def tracker_key(ticket: Ticket) -> str | None:
+    """Give `#12` or `PROJ-7` when the ticket came from a tracker."""
+    for pattern in (_ISSUE, _TRACKER_KEY):
+        if match := pattern.search(ticket.source_key or ""):
+            return match.group()
+    return None
+
+
+def run_spec(
+    claim: Claim, exchanges: Sequence[Exchange], *, settings: Settings, paths: Paths, now_ms: int
+) -> RunSpec:
+    """Say what the runner is to do.
+
+    Raises:
+        ConfigError: the ticket's repository or agent is not configured any more.
+    """
+    ticket, attempt = claim.ticket, claim.attempt
+    return RunSpec(
+        run_id=attempt.run_id,
+        ticket_id=ticket.id,
+        task_id=tracker_key(ticket) or slug(ticket.title),
+        short_id=ticket.short_id,
+        attempt=attempt.no,
+        fence=attempt.fence,
+        title=ticket.title,
+        body=ticket.body,
+        acceptance=ticket.acceptance,
+        exchanges=tuple(exchanges),
+        repo=_repo_spec(ticket, settings, paths),
+        branch=ticket.branch,
+        worktree=paths.worktree(ticket.id),
+        run_dir=paths.run_dir(attempt.run_id),
+        pr_request=request_path(paths, attempt.run_id),
+        agent=settings.agent(attempt.agent),
+        identity=settings.identity,
+        limits=settings.limits(),
+        output_language=settings.output_language,
+        created_ms=now_ms,
+    )
+
+
+def publish_spec(
+    live: LivePublication,
+    *,
+    recorded_branch: str,
+    gates: Sequence[GateRecord],
+    settings: Settings,
+    paths: Paths,
+    now_ms: int,
+) -> PublishSpec:
+    """Say what the publisher is to do.
+
+    Args:
+        live: the publication, with what was written down before anything is pushed.
+        recorded_branch: what the run itself recorded; the publisher compares.
+        gates: the ledger's entries for the commit.
+        settings: where it goes.
+        paths: where everything is.
+        now_ms: UTC epoch ms.
+
+    Raises:
+        ConfigError: the repository is not configured any more.
+    """
+    ticket, publication = live.ticket, live.publication
+    repo, limits = settings.repo(publication.repo), settings.limits()
+    return PublishSpec(
+        id=publication.id,
+        ticket_id=ticket.id,
+        ticket_ref=tracker_key(ticket) or ticket.id,
+        run_id=publication.run_id,
+        request=request_path(paths, publication.run_id),
+        verdict=verdict_path(paths, publication.run_id),
+        workdir=publish_dir(paths, publication.run_id) / "work",
+        source=paths.run_dir(publication.run_id) / "judge.git",
+        mirror=paths.mirror(repo.name),
+        forge=_forge_spec(repo, paths),
+        base=publication.base,
+        base_sha=publication.base_sha,
+        branch=publication.branch,
+        head=publication.head,
+        recorded_branch=recorded_branch,
+        expected_remote_head=publication.expected_remote_head,
+        idempotency_key=publication.idempotency_key,
+        identity=settings.identity,
+        recorded_gates=tuple(gates),
+        env_pass=repo.env_pass,
+        gate_s=limits.gate_s,
+        kill_grace_s=limits.kill_grace_s,
+        created_ms=now_ms,
+    )
+
+
+def _forge_spec(repo: Repo, paths: Paths) -> ForgeSpec:
+    if repo.forge == "local":
+        folder = paths.local_forge / repo.name
+        return ForgeSpec(kind="local", push_url=repo.push_to, project=repo.name, record_dir=folder)
+    return ForgeSpec(
+        kind=repo.forge,
+        push_url=repo.push_to,
+        api_url=repo.api_url or GITHUB_API,
+        project=repo.project or "",
+        credential=repo.credential or "",
+    )
+
+
+def _repo_spec(ticket: Ticket, settings: Settings, paths: Paths) -> RepoSpec:
+    repo = settings.repo(ticket.repo)
+    base = ticket.base or repo.base
+    return RepoSpec(
+        name=repo.name,
+        url=repo.fetch_from,
+        mirror=paths.mirror(repo.name),
+        base=base,
+        base_source="input" if ticket.base else "remembered" if base else "default",
+        env_pass=repo.env_pass,
+    )

@@ -1,0 +1,141 @@
+"""The real daemon as a process of its own, started, killed and started again by a test."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from autopilot.config.clock import SystemClock
+from autopilot.config.journal import read_lines
+from autopilot.config.paths import Paths
+from autopilot.daemon.api import client
+from autopilot.daemon.store.engine import Store, open_store
+from autopilot.schemas.errors import AutopilotError
+from autopilot.schemas.events import Event
+from tests.support.wait import wait_until
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE_S = 60.0
+
+_MAIN = """
+import sys
+from autopilot.config.clock import SystemClock
+from autopilot.config.load import load
+from autopilot.config.paths import find_paths
+from autopilot.daemon.app import run_daemon
+from autopilot.schemas.errors import AutopilotError
+paths = find_paths()
+try:
+    sys.exit(run_daemon(paths, load(paths), SystemClock(), reload=lambda: load(paths)))
+except AutopilotError as error:
+    sys.stderr.write(f"{error}\\n")
+    sys.exit(error.exit_code)
+"""
+
+
+class Daemon:
+    """One state folder, and the daemon processes a test runs on it one after the other."""
+
+    def __init__(self, home: Path, *, config: str, env: Mapping[str, str] | None = None) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self.paths = Paths(state=home / "state", config_file=home / "config.toml", logs=home / "logs")
+        self.paths.config_file.write_text(config, encoding="utf-8")
+        self.env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), **(env or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *, is_awaited: bool = True) -> subprocess.Popen[bytes]:
+        """Start a daemon; by default wait until it answers."""
+        with (self.home / "daemon.out").open("ab") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-P", "-c", _MAIN],
+                cwd="/",
+                env={**self.env, "AUTOPILOT_HOME": str(self.home), "PYTHONPATH": str(ROOT / "src")},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+            )
+        if is_awaited:
+            wait_until(self._is_up, PATIENCE_S, f"the daemon answers; it said: {self.said()}")
+        return self.process
+
+    def _is_up(self) -> bool:
+        assert self.process is not None
+        assert self.process.poll() is None, f"the daemon ended with {self.process.poll()}: {self.said()}"
+        with suppress(AutopilotError):
+            health = client.call(self.paths.control_socket, "GET", "/v1/health")
+            return bool(health["pid"] == self.process.pid)
+        return False
+
+    def call(self, method: str, path: str, **body: object) -> dict[str, Any]:
+        """Ask the daemon."""
+        return client.call(self.paths.control_socket, method, path, body, timeout_s=PATIENCE_S)
+
+    def ticket(self, name: str) -> dict[str, Any]:
+        """The ticket as the daemon shows it."""
+        shown: dict[str, Any] = self.call("GET", f"/v1/tickets/{name}")["ticket"]
+        return shown
+
+    def wait_for_state(self, name: str, *states: str, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
+        """Wait until a ticket rests in one of these states."""
+
+        def found() -> dict[str, Any]:
+            ticket = self.ticket(name)
+            return ticket if ticket["state"] in states else {}
+
+        what = f"{name} is {' or '.join(states)}; {self.said()}"
+        return wait_until(found, timeout_s, what)
+
+    def events(self) -> Iterator[Mapping[str, Any]]:
+        """Every line of the log, of all daemons so far."""
+        yield from read_lines(self.paths.logs / "autopilot.jsonl").entries
+
+    def wait_for_event(self, event: Event, *, count: int = 1, **facts: object) -> Mapping[str, Any]:
+        """Wait until the log holds so many lines of this event with these facts; give the last."""
+
+        def found() -> list[Mapping[str, Any]]:
+            lines = [line for line in self.events() if line["event"] == event]
+            fitting = [line for line in lines if facts.items() <= line.items()]
+            return fitting if len(fitting) >= count else []
+
+        return wait_until(found, PATIENCE_S, f"{event} {facts} is logged; {self.said()}")[-1]
+
+    def kill(self) -> None:
+        """End the daemon as a power cut would: nothing of it can react."""
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait(PATIENCE_S)
+
+    def stop(self, number: signal.Signals = signal.SIGTERM) -> int:
+        """Ask the daemon to end and give its exit code."""
+        assert self.process is not None
+        if self.process.poll() is None:
+            os.kill(self.process.pid, number)
+        return self.process.wait(PATIENCE_S)
+
+    def store(self) -> Store:
+        """The queue, opened beside the daemon."""
+        return open_store(self.paths.database, SystemClock())
+
+    def said(self) -> str:
+        """What the daemons wrote on their terminal."""
+        with suppress(OSError):
+            return (self.home / "daemon.out").read_text(encoding="utf-8", errors="replace")[-3000:]
+        return ""
+
+    def clean_up(self) -> None:
+        """Leave no process behind, whatever became of the test."""
+        from autopilot.config.proc import ProcessId, kill_tree
+
+        if self.process is not None and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for folder in self.paths.runs.iterdir() if self.paths.runs.is_dir() else ():
+            kill_tree(ProcessId(-1, 0), grace_s=0, clock=SystemClock(), marker=folder.name)

@@ -1,0 +1,84 @@
+"""What wakes the loop: a backstop that no sleep can stop, and one appointment at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from apscheduler.events import EVENT_JOB_MISSED, JobExecutionEvent
+
+from autopilot.config.clock import SystemClock
+from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.inbox import Inbox, StopAsked, Woken
+from tests.support.clock import FakeClock
+from tests.support.wait import wait_until
+
+
+@pytest.fixture
+def inbox() -> Inbox:
+    return Inbox()
+
+
+@pytest.fixture
+def clockwork(inbox: Inbox) -> Iterator[Clockwork]:
+    clockwork = Clockwork(inbox, clock=SystemClock(), poll_s=3600)
+    clockwork.start()
+    yield clockwork
+    clockwork.stop()
+
+
+def woken(inbox: Inbox, by: str) -> None:
+    wait_until(lambda: Woken(by) in inbox.take(0.1), 10, f"woken by {by}")
+
+
+def test_an_appointment_wakes_the_loop_and_one_in_the_past_at_once(
+    inbox: Inbox, clockwork: Clockwork
+) -> None:
+    clockwork.appoint(SystemClock().now_ms() + 50)
+    woken(inbox, "appointment")
+    clockwork.appoint(SystemClock().now_ms() - 8 * 3600 * 1000)  # it fell due while the machine slept
+    woken(inbox, "appointment")
+    clockwork.appoint(None)
+
+
+def test_the_backstop_wakes_the_loop_again_and_again(inbox: Inbox) -> None:
+    clockwork = Clockwork(inbox, clock=SystemClock(), poll_s=0.05)
+    clockwork.start()
+    woken(inbox, "backstop")
+    woken(inbox, "backstop")
+    clockwork.stop()
+
+
+def test_the_scheduler_drops_no_job_for_being_late(clockwork: Clockwork) -> None:
+    """APScheduler's own default drops a run that is one second late."""
+    clockwork.appoint(SystemClock().now_ms() + 3_600_000)
+    jobs = clockwork.jobs()
+    assert {job.id for job in jobs} == {"backstop", "appointment"}
+    for job in jobs:
+        assert (job.misfire_grace_time, job.coalesce, job.max_instances) == (None, True, 1)
+
+
+def test_a_missed_job_wakes_the_loop_all_the_same(inbox: Inbox, clockwork: Clockwork) -> None:
+    clockwork.tell_trouble(JobExecutionEvent(EVENT_JOB_MISSED, "backstop", "default", None))
+    woken(inbox, "missed schedule")
+
+
+def test_sleep_is_told_from_being_awake() -> None:
+    clock = FakeClock()
+    clockwork = Clockwork(Inbox(), clock=clock, poll_s=3600)
+    clock.advance(7200)
+    assert clockwork.slept_ms() == 0
+    clock.jump_wall(8 * 3600)
+    assert clockwork.slept_ms() == 8 * 3600 * 1000
+    assert clockwork.slept_ms() == 0
+    clock.jump_wall(-3600)
+    assert clockwork.slept_ms() == 0
+
+
+def test_the_inbox_gives_what_there_is_at_once_and_in_order() -> None:
+    inbox = Inbox()
+    assert inbox.take(0) == ()
+    inbox.put(Woken("a"))
+    inbox.put(StopAsked("SIGTERM"))
+    assert inbox.take(60) == (Woken("a"), StopAsked("SIGTERM"))
+    assert inbox.take(0.01) == ()

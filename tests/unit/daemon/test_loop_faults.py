@@ -1,0 +1,180 @@
+"""A fault of one ticket is that ticket's alone; a store that cannot keep state is the end."""
+
+from __future__ import annotations
+
+import dataclasses
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+from sqlalchemy import Connection
+
+from autopilot.config.proc import SpawnError
+from autopilot.daemon import view
+from autopilot.daemon.loop import Loop
+from autopilot.daemon.shop import Shop
+from autopilot.daemon.store import queries_runs, writes
+from autopilot.daemon.store.engine import Store
+from autopilot.schemas.errors import AutopilotError, ConfigError, TransientError
+from autopilot.schemas.machine import State
+from autopilot.schemas.publication import PublishOutcome
+from autopilot.schemas.run import Outcome
+from tests.support import queue
+from tests.support.shop import Stage
+
+T = TypeVar("T")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    writes.turn_on(stage.store, by="test")
+    yield stage
+    stage.store.close()
+
+
+@pytest.fixture
+def loop(stage: Stage) -> Loop:
+    return Loop(stage.shop)
+
+
+@dataclasses.dataclass(frozen=True)
+class BrokenStore(Store):
+    """A store that can be read and not written."""
+
+    error: AutopilotError = dataclasses.field(kw_only=True)
+
+    def transact(self, work: Callable[[Connection], T]) -> T:
+        raise self.error
+
+
+class TestFaults:
+    @pytest.mark.parametrize(
+        "error",
+        [
+            RuntimeError("adapter"),
+            MemoryError(),
+            KeyError("missing"),
+            RecursionError(),
+            sqlite3.OperationalError("near"),
+            AssertionError(),
+        ],
+        ids=lambda error: type(error).__name__,
+    )
+    def test_a_bug_at_the_start_of_a_run_parks_that_ticket_with_the_attempt_counted(
+        self, stage: Stage, loop: Loop, error: Exception
+    ) -> None:
+        """DMN-051: an exception skipped the status write, and one ticket was tried 49 times."""
+        stage.supervisor.fault = lambda launch: error if "T-1" in launch.order.key else None
+        queue.add(stage.store, repo="shop")
+        queue.add(stage.store, repo="till")
+        for _ in range(10):
+            loop.tick()
+            stage.clock.advance(3600)
+        ticket = queue.look(stage.store, "T-1")
+        assert (ticket.state, ticket.attempts, ticket.sessions) == (State.PARKED, 1, 1)
+        assert type(error).__name__ in ticket.reason
+        assert stage.state("T-2") is State.RUNNING
+
+    @pytest.mark.parametrize("error", [OSError("no space"), SpawnError("spawn-failed", "no memory")])
+    def test_a_runner_that_cannot_be_started_gives_the_ticket_back_a_bounded_number_of_times(
+        self, stage: Stage, loop: Loop, error: Exception
+    ) -> None:
+        stage.supervisor.fault = lambda launch: error
+        queue.add(stage.store)
+        for _ in range(100):
+            loop.tick()
+            stage.clock.advance(24 * 3600)
+        ticket = queue.look(stage.store, "T-1")
+        assert ticket.state is State.PARKED
+        assert len(stage.supervisor.launches) <= stage.shop.rules.sessions_per_ticket
+
+    def test_a_bug_at_the_start_of_a_publisher_parks_the_ticket_and_keeps_its_commit(
+        self, stage: Stage, loop: Loop
+    ) -> None:
+        queue.add(stage.store)
+        loop.tick()
+        stage.commit()
+        stage.supervisor.fault = lambda launch: ValueError("bug")
+        loop.tick()
+        ticket = queue.look(stage.store, "T-1")
+        assert (ticket.state, ticket.head) == (State.PARKED, queue.HEAD)
+
+    def test_a_result_that_vanished_after_it_was_believed_parks_the_ticket(
+        self, stage: Stage, loop: Loop
+    ) -> None:
+        queue.add(stage.store)
+        loop.tick()
+        stage.commit()
+        loop.tick()
+        stage.publish(PublishOutcome.PUBLISH_DEFERRED)
+        loop.tick()
+        (stage.paths.run_dir(stage.claim_of("T-1").attempt.run_id) / "result.json").unlink()
+        stage.clock.advance(3600)
+        loop.tick()
+        assert stage.state() is State.PARKED
+        assert "result" in queue.look(stage.store, "T-1").reason
+
+    @pytest.mark.parametrize("code", ["database-full", "database-damaged", "database-unwritable"])
+    def test_a_store_that_cannot_keep_state_ends_the_daemon(self, stage: Stage, code: str) -> None:
+        queue.add(stage.store)
+        values = {field.name: getattr(stage.store, field.name) for field in dataclasses.fields(Store)}
+        broken = BrokenStore(**values, error=ConfigError(code, "the disk is full"))
+        with pytest.raises(ConfigError) as caught:
+            Loop(dataclasses.replace(stage.shop, store=broken)).tick()
+        assert caught.value.code == code
+        assert stage.run_specs() == []
+
+    def test_a_database_that_is_only_busy_is_asked_again(self, stage: Stage) -> None:
+        queue.add(stage.store)
+        values = {field.name: getattr(stage.store, field.name) for field in dataclasses.fields(Store)}
+        busy = BrokenStore(**values, error=TransientError("database-busy", "somebody writes"))
+        Loop(dataclasses.replace(stage.shop, store=busy)).tick()
+        assert stage.state() is State.QUEUED
+        Loop(stage.shop).tick()
+        assert stage.state() is State.RUNNING
+
+
+class TestBreaker:
+    def test_an_agent_whose_every_failure_looks_alike_does_not_eat_the_queue(
+        self, stage: Stage, loop: Loop
+    ) -> None:
+        """AGT-022: exit 1 and silence, ten times in a row over several tickets."""
+        for number in range(10):
+            queue.add(stage.store, f"Ticket {number}")
+        for _ in range(40):
+            loop.tick()
+            with stage.store.read() as conn:
+                live = queries_runs.running(conn)
+            for run in live:
+                claim = stage.claim_of(run.ticket.id)
+                stage.hand_in(queue.result(claim, Outcome.AGENT_FAILED, code="agent-failed-unknown"))
+            loop.tick()
+        assert len(stage.run_specs()) == stage.shop.rules.breaker_open_after
+        assert stage.hold_names() == {"breaker-open"}
+        why = view.why(stage.desk(), "T-9")
+        assert [hold["name"] for hold in why["holds"]] == ["breaker-open"]
+
+
+class TestChores:
+    def test_a_chore_is_asked_on_every_tick_and_its_next_time_is_kept(self, stage: Stage) -> None:
+        asked: list[int] = []
+
+        def chore(shop: Shop) -> int:
+            asked.append(shop.now_ms())
+            return shop.now_ms() + 5_000
+
+        loop = Loop(stage.shop, chores=(chore,))
+        assert loop.tick() == stage.clock.now_ms() + 5_000
+        loop.tick()
+        assert len(asked) == 2
+
+    def test_a_chore_that_fails_keeps_nothing_else_from_being_done(self, stage: Stage) -> None:
+        def broken(shop: Shop) -> int:
+            raise RuntimeError("bug")
+
+        queue.add(stage.store)
+        Loop(stage.shop, chores=(broken,)).tick()
+        assert stage.state() is State.RUNNING
