@@ -23,10 +23,14 @@ from autopilot.schemas.units import micro_usd
 _DAY_S = 86_400
 _WEEK_S = 7 * _DAY_S
 
-Usd = Annotated[Decimal, BeforeValidator(no_flag), Field(gt=0, le=100_000)]
-Count = Annotated[int, BeforeValidator(no_flag)]
-Seconds = Annotated[float, BeforeValidator(no_flag), Field(gt=0, le=_WEEK_S)]
-Gibibytes = Annotated[float, BeforeValidator(no_flag), Field(ge=0, le=100_000)]
+Usd = Annotated[Decimal, Field(gt=0, le=100_000), BeforeValidator(no_flag)]
+Count = Annotated[int, Field(ge=0, le=10_000), BeforeValidator(no_flag)]
+Positive = Annotated[int, Field(ge=1, le=10_000), BeforeValidator(no_flag)]
+Percent = Annotated[int, Field(ge=1, le=100), BeforeValidator(no_flag)]
+Seconds = Annotated[float, Field(gt=0, le=_WEEK_S), BeforeValidator(no_flag)]
+ShortSeconds = Annotated[float, Field(gt=0, le=600), BeforeValidator(no_flag)]
+Pause = Annotated[float, Field(ge=0, le=3600), BeforeValidator(no_flag)]
+Gibibytes = Annotated[float, Field(ge=0, le=100_000), BeforeValidator(no_flag)]
 
 
 class Schedule(Input):
@@ -47,13 +51,13 @@ class Timeouts(Input):
     no_progress_s: Seconds = Field(description="an agent that changes nothing and gets no new result")
     gate_s: Seconds = Field(description="one command of a gate: set-up, build, tests")
     git_s: Seconds = Field(description="one git command")
-    kill_grace_s: Seconds = Field(le=600, description="between asking a process to end and killing it")
+    kill_grace_s: ShortSeconds = Field(description="between asking a process to end and killing it")
 
 
 class Breaker(Input):
     """When launching stops because nothing comes of it."""
 
-    open_after: Count = Field(ge=1, le=100, description="attempts in a row that produced nothing")
+    open_after: Positive = Field(description="attempts in a row that produced nothing")
     cooldown_s: Seconds = Field(description="until one probe attempt is let through; doubles each time")
     cooldown_cap_s: Seconds = Field(description="the longest cooldown")
 
@@ -61,7 +65,7 @@ class Breaker(Input):
 class Daemon(Input):
     """The daemon's own pace."""
 
-    poll_s: Seconds = Field(ge=1, le=600, description="backstop look at the queue; a nudge wakes it at once")
+    poll_s: ShortSeconds = Field(description="backstop look at the queue; a nudge wakes it at once")
     drain_s: Seconds = Field(description="what running work gets after the first TERM")
 
 
@@ -69,8 +73,8 @@ class Logs(Input):
     """The daemon's log files."""
 
     level: Literal["debug", "info", "warning", "error"] = Field(description="the least that is written")
-    max_size_mib: Count = Field(ge=1, le=10_000, description="size of one file before the next is begun")
-    keep_files: Count = Field(ge=1, le=1000, description="how many files are kept")
+    max_size_mib: Positive = Field(description="size of one file before the next is begun")
+    keep_files: Positive = Field(description="how many files are kept")
 
 
 class Awake(Input):
@@ -80,7 +84,7 @@ class Awake(Input):
 
 
 class Agent(Input):
-    """One coding agent: [agents.<name>]."""
+    """One coding agent, by the name that tickets use."""
 
     kind: Literal["claude", "command", "scripted"] = Field(description="which adapter speaks with it")
     argv: tuple[str, ...] = Field(description="program and leading arguments; empty = the adapter's own")
@@ -96,21 +100,19 @@ class Settings(Input):
     cost_ceiling_usd: Usd = Field(description="US dollars in any 24 hours, all runs together")
     run_ceiling_usd: Usd = Field(description="US dollars for one run; it is stopped there")
     ticket_ceiling_usd: Usd = Field(description="US dollars for all runs of one ticket")
-    stop_launching_percent: Count = Field(
-        ge=1, le=100, description="share of cost_ceiling_usd from which nothing new starts"
+    stop_launching_percent: Percent = Field(
+        description="share of cost_ceiling_usd from which nothing new starts"
     )
-    max_parallel_agents: Count = Field(ge=0, le=1000, description="runs at the same time; 0 = no limit")
-    per_repo_parallel: Count = Field(ge=0, le=1000, description="of these in one repository; 0 = no limit")
-    launch_stagger_s: Annotated[float, BeforeValidator(no_flag), Field(ge=0, le=3600)] = Field(
-        description="seconds between two launches"
+    max_parallel_agents: Count = Field(description="runs at the same time; 0 = no limit")
+    per_repo_parallel: Count = Field(description="of these in one repository; 0 = no limit")
+    launch_stagger_s: Pause = Field(description="seconds between two launches")
+    max_open_drafts: Count = Field(description="open drafts in one repository; 0 = no limit")
+    attempts_per_ticket: Positive = Field(description="attempts before a ticket has failed")
+    releases_per_ticket: Positive = Field(
+        description="runs given back (shutdown, usage limit) before it is parked"
     )
-    max_open_drafts: Count = Field(ge=0, le=10_000, description="open drafts in one repository; 0 = no limit")
-    attempts_per_ticket: Count = Field(ge=1, le=100, description="attempts before a ticket has failed")
-    releases_per_ticket: Count = Field(
-        ge=1, le=1000, description="runs given back (shutdown, usage limit) before it is parked"
-    )
-    sessions_per_ticket: Count = Field(ge=1, le=1000, description="runs ever started for one ticket")
-    max_ask_rounds: Count = Field(ge=0, le=100, description="times an agent may come back with questions")
+    sessions_per_ticket: Positive = Field(description="runs ever started for one ticket")
+    max_ask_rounds: Count = Field(description="times an agent may come back with questions")
     backoff_s: Seconds = Field(description="wait before the second attempt; doubles each time")
     backoff_cap_s: Seconds = Field(description="the longest such wait")
     min_free_disk_gib: Gibibytes = Field(description="GiB free where the state lies; below, nothing starts")

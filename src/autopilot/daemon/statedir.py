@@ -19,8 +19,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
+# A FUSE file system is known by the name after the dot; one without a name here is taken for local.
 _NETWORK_TYPES = frozenset(
-    {"nfs", "nfs4", "cifs", "smb", "smb3", "smbfs", "afpfs", "webdav", "davfs", "ncpfs", "fuse.sshfs"}
+    {"9p", "afpfs", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs"}
+    | {
+        "nfs3",
+        "nfs4",
+        "prl_fs",
+        "rclone",
+        "s3fs",
+        "smb",
+        "smb2",
+        "smb3",
+        "smbfs",
+        "sshfs",
+        "vboxsf",
+        "vmhgfs",
+    }
+    | {"webdav", "webdavfs"}
 )
 _HINT = "set AUTOPILOT_HOME to a folder of your own on a local disk, outside every repository"
 
@@ -46,7 +62,8 @@ def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mo
             f"the state folder {state} lies inside the repository {repository}",
             hint=_HINT,
         )
-    if (kind := _file_system_of(state, mounts())) in _NETWORK_TYPES:
+    kind = _file_system_of(state, mounts())
+    if kind.removeprefix("fuse.").removesuffix("-fuse") in _NETWORK_TYPES:
         raise ConfigError(
             "state-dir-on-network",
             f"the state folder {state} is on a network file system ({kind})",
@@ -57,7 +74,13 @@ def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mo
 
 def _repository_around(state: Path) -> Path | None:
     real = state.resolve()
-    return next((folder for folder in (real, *real.parents) if (folder / ".git").exists()), None)
+    return next((folder for folder in (real, *real.parents) if _is_repository(folder)), None)
+
+
+def _is_repository(folder: Path) -> bool:
+    """Tell whether git would stop here: at a work tree, whose `.git` may be a file, or a bare repository."""
+    is_bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+    return is_bare or (folder / ".git").exists()
 
 
 def _file_system_of(state: Path, mounts: Mapping[str, str]) -> str:

@@ -18,9 +18,9 @@ Seconds = Annotated[float, Field(gt=0)]
 class Identity(Record):
     """Who the commit says wrote it. `username` is the forge account, for reviewer filtering."""
 
-    name: str = Field(min_length=1)
-    email: str = Field(min_length=3)
-    username: str = ""
+    name: str = Field(min_length=1, description="author and committer of every commit")
+    email: str = Field(min_length=3, description="their address")
+    username: str = Field(default="", description="their account on the forge")
 
 
 class AgentSpec(Record):

@@ -9,6 +9,7 @@ import pytest
 
 from autopilot.daemon.statedir import check_state_dir
 from autopilot.schemas.errors import ConfigError, ExitCode
+from tests.support.repos import init_bare
 
 
 def refusal(state: Path) -> str:
@@ -39,7 +40,18 @@ def test_a_folder_inside_a_repository_is_refused_also_through_a_link(
     assert refusal(link) == "state-dir-in-repository"
 
 
-@pytest.mark.parametrize("kind", ["nfs4", "CIFS", "fuse.sshfs"])
+def test_a_folder_inside_a_bare_repository_is_refused(tmp_path: Path) -> None:
+    state = init_bare(tmp_path / "bare.git") / "state"
+    state.mkdir()
+    assert refusal(state) == "state-dir-in-repository"
+
+
+@pytest.mark.parametrize("kind", ["ext4", "apfs", "overlay", "fuseblk", "fuse.ntfs"])
+def test_a_local_file_system_is_accepted(tmp_path: Path, kind: str) -> None:
+    check_state_dir(tmp_path, mounts=lambda: {"/": "nfs", str(tmp_path): kind})
+
+
+@pytest.mark.parametrize("kind", ["nfs4", "CIFS", "fuse.sshfs", "fuse.rclone", "fuse.vmhgfs-fuse", "9p"])
 def test_a_network_file_system_is_refused(tmp_path: Path, kind: str) -> None:
     state = tmp_path / "state"
     state.mkdir()
