@@ -1,7 +1,7 @@
 """The one place that starts a process: argv only, own session, nothing inherited, nothing left behind.
 
 Must not use a shell, read a line, or decode what a child prints: its bytes go to a file, a tail to memory.
-Source: docs/decisions/0010 and 0011.
+Source: docs/decisions/0003, 0010 and 0011.
 """
 
 from __future__ import annotations
