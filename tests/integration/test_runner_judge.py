@@ -63,6 +63,14 @@ def test_an_untouched_worktree_is_no_change(desk: Desk) -> None:
     assert not desk.snapshot().is_changed
 
 
+def test_an_edit_of_the_same_size_in_the_same_second_is_seen(tmp_path: Path) -> None:
+    desk = make_desk(tmp_path, make_repo(tmp_path / "theirs", extra_files={"answer.txt": "wrong\n"}))
+    seen = (desk.tree / "answer.txt").stat()
+    desk.write({"answer.txt": "right\n"})
+    os.utime(desk.tree / "answer.txt", ns=(seen.st_atime_ns, seen.st_mtime_ns))
+    assert desk.changed() == {"answer.txt": "modified"}
+
+
 def test_edits_additions_deletions_renames_and_mode_changes_are_all_in_it(desk: Desk) -> None:
     mend(desk)
     desk.write({"deep/er/new.txt": "new\n", "binary": bytes(range(256)) * 8})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,13 @@ import yaml
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
+from autopilot.config.journal import read_lines
+from autopilot.runner import pipeline
 from autopilot.runner.mirror import fetch_base
+from autopilot.runner.notebook import Notebook
 from autopilot.runner.remote import Base, choose_base, look_at
 from autopilot.runner.worktree import Workspace, cut
-from autopilot.schemas.run import AgentSpec, Identity, Limits, RepoSpec, RunSpec
+from autopilot.schemas.run import AgentSpec, Identity, Limits, RepoSpec, RunResult, RunSpec
 from tests.support.clock import NIGHT_START_MS
 from tests.support.projects import Project
 from tests.support.repos import Repo
@@ -100,6 +103,18 @@ class Host:
             "created_ms": NIGHT_START_MS,
         }
         return RunSpec(**{**fields, **changes})
+
+
+def run_here(spec: RunSpec, stop: Callable[[], str | None] = lambda: None) -> RunResult:
+    """Carry the run out in this process; quicker than a process of its own, and as the edge would."""
+    clock = SystemClock()
+    return pipeline.run(Notebook(spec, started_ms=clock.now_ms()), clock, stop)
+
+
+def events_of(spec: RunSpec, *names: str) -> list[Mapping[str, Any]]:
+    """The run's events, or those of these names."""
+    entries = read_lines(spec.run_dir / "events.jsonl").entries
+    return [entry for entry in entries if not names or entry["event"] in names]
 
 
 def mending_steps(project: Project) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import textwrap
 
-from autopilot.runner.agents.plain import plain_text
+from autopilot.config.plain import plain
 
 MAX_SUBJECT_CHARS = 100
 MAX_SUMMARY_CHARS = 4000
@@ -39,7 +39,7 @@ def commit_message(*, title: str, summary: str, ticket_id: str) -> str:
 
 def outbound_text(text: str) -> str:
     """Make a text harmless outside of this machine, keeping its lines."""
-    kept = (line for line in plain_text(text).splitlines() if not _is_attribution(line))
+    kept = (line for line in plain(text, max_chars=len(text)).splitlines() if not _is_attribution(line))
     return neutral_text("\n".join(kept)).strip()
 
 
@@ -49,7 +49,7 @@ def neutral_text(text: str) -> str:
 
 
 def _subject(title: str) -> str:
-    subject = " ".join(neutral_text(plain_text(title)).split())
+    subject = " ".join(neutral_text(plain(title)).split())
     return textwrap.shorten(subject, MAX_SUBJECT_CHARS, placeholder=" …") if subject else "Work on the ticket"
 
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from autopilot.config.plain import plain
 from autopilot.runner.agents.adapter import AgentReport, Ending, Order
 from autopilot.runner.agents.command import PROMPT_VARIABLE, CommandAgent
 from autopilot.runner.agents.events import AgentEvent, Asked, Spent, Spoke, UsedTool
-from autopilot.runner.agents.plain import one_line, plain_tail, plain_text
 from autopilot.runner.agents.registry import KINDS, new_agent
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import AgentSpec, Outcome
@@ -114,32 +114,11 @@ def test_a_question_in_its_last_words_is_found_too() -> None:
 
 @pytest.mark.field_report("AGT-036")
 def test_a_failing_agents_broken_stderr_is_readable_and_the_exit_code_is_told() -> None:
-    tail = plain_tail(b"\xff\xfe error: quota\x1b[31m\x1b]0;title\x07\x9b\x00!\r\n")
+    tail = plain(b"\xff\xfe error: quota\x1b[31m\x1b]0;title\x07\x9b\x00!\r\n")
     report, _ = play(b"", Ending(3, None, tail))
     assert "exit 3" in report.message
     assert "error: quota" in report.message
     assert report.message.isprintable()
-
-
-@pytest.mark.parametrize(
-    ("raw", "shown"),
-    [
-        (b"\x1b[1;31mred\x1b[0m", "red"),
-        (b"a\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\b", "alinkb"),
-        (b"\x1bMup \x1b(B", "up "),
-        ("\u202edrowssap", "drowssap"),
-        (b"tab\tand\nline\r\n", "tab\tand\nline\n"),
-        (b"half\xe2\x82", "half\N{REPLACEMENT CHARACTER}"),
-    ],
-)
-def test_what_a_terminal_would_obey_is_dropped(raw: bytes | str, shown: str) -> None:
-    assert plain_text(raw) == shown
-
-
-def test_a_long_tail_is_cut_at_its_front() -> None:
-    tail = plain_tail("x" * 5000 + "end", max_chars=100)
-    assert (len(tail), tail[0], tail[-3:]) == (100, "…", "end")
-    assert one_line("two\nlines\t here") == "two lines here"
 
 
 def test_every_kind_has_an_adapter_and_an_unknown_one_names_them() -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.plain import one_line
 from autopilot.runner.agents.adapter import AgentReport
 from autopilot.runner.agents.numbers import text
-from autopilot.runner.agents.plain import one_line
 from autopilot.runner.agents.questions import questions_in
 from autopilot.schemas.run import Outcome
 

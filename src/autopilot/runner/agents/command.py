@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Launch
 from autopilot.runner.agents.events import Asked, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import cost_micro_usd, count, text
-from autopilot.runner.agents.plain import one_line, plain_tail
 from autopilot.runner.agents.questions import MAX_QUESTIONS, clean_question, questions_in
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Outcome, Usage
@@ -120,7 +120,7 @@ class CommandAgent:
         self._said = f"{self._said}\n{words}"[-_KEPT_TEXT_CHARS:]
 
     def _final_text(self) -> str:
-        return text((self._result or {}).get("summary")) or plain_tail(self._said)
+        return text((self._result or {}).get("summary")) or plain(self._said)
 
     def _asked(self) -> tuple[str, ...]:
         asked = (clean_question(question) for question in self._questions)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from autopilot.runner.agents.plain import one_line
+from autopilot.config.plain import one_line
 
 QUESTION_PREFIX = "AUTOPILOT-QUESTION:"
 MAX_QUESTIONS = 10

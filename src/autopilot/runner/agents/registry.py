@@ -20,6 +20,7 @@ _KINDS: Mapping[str, type[Agent]] = {
     "command": CommandAgent,
     "scripted": ScriptedAgent,
 }
+_PROGRAMS: Mapping[str, str] = {"claude": "claude"}
 _OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {"claude": AUTH_VARIABLES}
 KINDS = tuple(_KINDS)
 
@@ -40,3 +41,8 @@ def new_agent(spec: AgentSpec) -> Agent:
 def own_variables(kind: str) -> tuple[str, ...]:
     """Name the variables with which this kind of agent signs in: it alone may see them."""
     return _OWN_VARIABLES.get(kind, ())
+
+
+def program_of(spec: AgentSpec) -> str | None:
+    """Name the program that must be found to start the agent; None where it is our own or not configured."""
+    return spec.argv[0] if spec.argv else _PROGRAMS.get(spec.kind)

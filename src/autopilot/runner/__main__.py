@@ -1,0 +1,90 @@
+"""The runner's edge: `run SPEC` and `verify SPEC RESULT`. Any failure becomes a result.
+
+Must not start anything before `adopt_orphans`, or leave without a result while the run folder can be written.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autopilot.config import proc
+from autopilot.config.clock import SystemClock
+from autopilot.config.plain import one_line
+from autopilot.runner import pipeline, verify
+from autopilot.runner.failure import RunFailure
+from autopilot.runner.notebook import Notebook
+from autopilot.runner.outbox import RESULT_FILE, Outbox
+from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.run import Outcome, RunSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from autopilot.config.clock import Clock
+
+_USAGE = "usage: python -P -m autopilot.runner run SPEC | verify SPEC RESULT\n"
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Carry out one command; 0 whenever a result was written, 78 when the specification is unusable."""
+    proc.adopt_orphans()
+    clock = SystemClock()
+    try:
+        match list(argv):
+            case ["run", spec]:
+                return run(Path(spec), clock, stop_on_signals())
+            case ["verify", spec, result]:
+                return verify.main(Path(spec), Path(result), clock)
+    except AutopilotError as exc:
+        sys.stderr.write(f"{exc}\n")
+        return exc.exit_code
+    sys.stderr.write(_USAGE)
+    return ExitCode.USAGE
+
+
+def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
+    """Carry out the run that a file describes, and write its result.
+
+    Returns:
+        0 whenever the result was written; 78 when the file is no specification.
+    """
+    try:
+        spec = RunSpec.model_validate_json(spec_path.read_bytes())
+    except (OSError, ValidationError) as exc:
+        sys.stderr.write(f"{spec_path} is no specification of a run: {exc}\n")
+        return ExitCode.CONFIG
+    if (spec.run_dir / RESULT_FILE).exists():
+        sys.stderr.write(f"the run {spec.run_id} has its result already\n")
+        return ExitCode.CONFIG
+    notebook = Notebook(spec, started_ms=clock.now_ms())
+    try:
+        result = pipeline.run(notebook, clock, stop)
+    except Exception as exc:
+        traceback.print_exc()
+        what = f"a fault of autopilot itself: {type(exc).__name__}: {one_line(str(exc))}"
+        hint = "the traceback is in the runner's log; please report it"
+        result = notebook.failed(
+            RunFailure(Outcome.BUG, "runner-bug", what, hint=hint), now_ms=clock.now_ms()
+        )
+    Outbox(spec.run_dir, spec.run_id, clock).write_result(result)
+    return ExitCode.OK
+
+
+def stop_on_signals() -> Callable[[], str | None]:
+    """Note TERM, INT and HUP instead of dying of them: the agent is ended first, then a result is written."""
+    asked = threading.Event()
+    for number in _SIGNALS:
+        signal.signal(number, lambda _number, _frame: asked.set())
+    return lambda: "stopped" if asked.is_set() else None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""What is known of a run so far, so that its result is right whenever and however it ends.
+
+Must not decide anything: phases write in, the edge reads out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.runner.meter import Meter
+from autopilot.schemas.run import Outcome, RunResult, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autopilot.runner.agents.adapter import AgentReport
+    from autopilot.runner.failure import RunFailure
+    from autopilot.runner.remote import Base
+    from autopilot.schemas.gate import GateRecord
+    from autopilot.schemas.publication import ScopeLine
+    from autopilot.schemas.run import Baseline, RunSpec
+
+_MAX_WARNINGS = 50
+
+
+class Notebook:
+    """One run's facts."""
+
+    def __init__(self, spec: RunSpec, *, started_ms: int) -> None:
+        """Start with the specification alone."""
+        is_metered = spec.agent.billing == "metered"
+        self.spec = spec
+        self.started_ms = started_ms
+        self.meter = Meter(spec.limits.run_ceiling_micro_usd if is_metered else None)
+        self.base: Base | None = None
+        self.base_sha: str | None = None
+        self.stack: str | None = None
+        self.baseline: Baseline | None = None
+        self.head: str | None = None
+        self.gates: tuple[GateRecord, ...] = ()
+        self.scope: tuple[ScopeLine, ...] = ()
+        self.questions: tuple[str, ...] = ()
+        self.denials: tuple[str, ...] = ()
+        self.resets_ms: int | None = None
+        self.final_text = ""
+        self._rounds: list[Usage] = []
+        self._warnings: dict[str, None] = {}
+
+    def warn(self, warnings: Iterable[str]) -> None:
+        """Add what a person should know; each once, and not without end."""
+        for warning in warnings:
+            if len(self._warnings) < _MAX_WARNINGS:
+                self._warnings[warning] = None
+
+    @property
+    def rounds(self) -> int:
+        """How many agent processes have ended."""
+        return len(self._rounds)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What a person should know."""
+        return tuple(self._warnings)
+
+    def take_usage(self, usage: Usage) -> None:
+        """Add what one agent process used."""
+        self._rounds.append(usage)
+        if not usage.known:
+            self.meter = self.meter.lost_sight()
+
+    def take(self, report: AgentReport) -> None:
+        """Take over what an agent process that came to its end has told."""
+        self.take_usage(report.usage)
+        self.warn(report.warnings)
+        self.denials = tuple(dict.fromkeys((*self.denials, *report.denials)))
+        self.questions, self.resets_ms = report.questions, report.resets_ms
+        self.final_text = report.final_text
+
+    def usage(self) -> Usage:
+        """Sum up all agent processes. Without one, nothing was spent, and that is known."""
+        return Usage(
+            cost_micro_usd=self.meter.total_micro_usd,
+            known=self.meter.is_known,
+            input_tokens=sum(each.input_tokens for each in self._rounds),
+            output_tokens=sum(each.output_tokens for each in self._rounds),
+            cached_tokens=sum(each.cached_tokens for each in self._rounds),
+            turns=sum(each.turns for each in self._rounds),
+        )
+
+    def success(self, *, now_ms: int) -> RunResult:
+        """Give the result of a run whose commit passed its gates."""
+        return self._result(
+            Outcome.COMMITTED, "committed", "the commit passed the run's gates", now_ms=now_ms
+        )
+
+    def failed(self, failure: RunFailure, *, now_ms: int) -> RunResult:
+        """Give the result of a run that ended without such a commit."""
+        return self._result(failure.outcome, failure.code, failure.what, hint=failure.hint, now_ms=now_ms)
+
+    def _result(self, outcome: Outcome, code: str, message: str, *, now_ms: int, hint: str = "") -> RunResult:
+        spec, is_asked = self.spec, outcome is Outcome.ASKED
+        return RunResult(
+            run_id=spec.run_id,
+            ticket_id=spec.ticket_id,
+            attempt=spec.attempt,
+            fence=spec.fence,
+            outcome=outcome,
+            code=code,
+            message=message,
+            hint=hint,
+            base=self.base.name if self.base else spec.repo.base,
+            base_source=self.base.source if self.base else None,
+            base_sha=self.base_sha,
+            head=self.head,
+            branch=spec.branch,
+            stack=self.stack,
+            baseline=self.baseline,
+            gates=self.gates,
+            usage=self.usage(),
+            questions=self.questions if is_asked else (),
+            denials=self.denials,
+            warnings=self.warnings,
+            changed_files=len(self.scope),
+            resets_ms=self.resets_ms,
+            started_ms=self.started_ms,
+            finished_ms=max(now_ms, self.started_ms),
+        )

@@ -1,0 +1,74 @@
+"""Runs the gates over one commit, in a check-out of its own that neither agent nor earlier round has touched.
+
+Must not show the code under test a path to the repository that the commit is published from.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.runner.gates.context import GateContext
+from autopilot.runner.gates.files import remove_tree
+from autopilot.runner.gates.run import measure_baseline, run_gates
+from autopilot.runner.stacks.tree import Tree
+from autopilot.runner.verify import check_out
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autopilot.runner.phases.init import Ready
+    from autopilot.runner.shop import Shop
+    from autopilot.schemas.gate import GateRecord
+    from autopilot.schemas.run import Baseline
+
+
+def check(shop: Shop, ready: Ready, *, head: str, round_no: int) -> tuple[GateRecord, ...]:
+    """Run every gate over the commit.
+
+    Raises:
+        GitError: the commit cannot be checked out.
+        RunFailure: somebody asked us to stop.
+    """
+    name = f"round-{round_no}"
+    checkout = shop.fresh_folder(name)
+    check_out(shop.git, ready.judge.place, head, checkout)
+    tree = Tree.at(shop.git, ready.judge.place, head)
+    records = run_gates(_context(shop, ready, head=tree, checkout=checkout, name=name))
+    remove_tree(checkout)
+    shop.go_on()
+    return records
+
+
+def measure(shop: Shop, ready: Ready) -> Baseline:
+    """Run the base's own tests, before the agent.
+
+    Raises:
+        GitError: the base cannot be checked out.
+        RunFailure: somebody asked us to stop.
+    """
+    checkout = shop.fresh_folder("baseline")
+    check_out(shop.git, shop.spec.repo.mirror, ready.base.sha, checkout)
+    baseline = measure_baseline(_context(shop, ready, head=ready.base, checkout=checkout, name="baseline"))
+    remove_tree(checkout)
+    shop.go_on()
+    return baseline
+
+
+def _context(shop: Shop, ready: Ready, *, head: Tree, checkout: Path, name: str) -> GateContext:
+    spec = shop.spec
+    return GateContext(
+        checkout=checkout,
+        base=ready.base,
+        head=head,
+        policy=ready.policy,
+        stack=ready.stack,
+        reports=spec.run_dir / "gates" / name,
+        root=spec.run_dir,
+        scratch=spec.run_dir / "restored",
+        env=shop.gate_environment(),
+        clock=shop.clock,
+        gate_s=spec.limits.gate_s,
+        grace_s=spec.limits.kill_grace_s,
+        on_event=shop.outbox.tell,
+        should_stop=shop.stop,
+    )

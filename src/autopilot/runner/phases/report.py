@@ -1,0 +1,46 @@
+"""Phase 5, Report: the request to publish, for the daemon to act on.
+
+Must not claim anything that the publisher will not look up again: a request decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.runner.message import neutral_text, outbound_text
+from autopilot.runner.outbox import write_record
+from autopilot.schemas.events import Event
+from autopilot.schemas.publication import PublishRequest
+
+if TYPE_CHECKING:
+    from autopilot.runner.shop import Shop
+
+_MAX_SUMMARY_CHARS = 20_000
+
+
+def request_publication(shop: Shop, *, base: str, head: str) -> None:
+    """Put the request into its file, whole.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    spec, notebook = shop.spec, shop.notebook
+    request = PublishRequest(
+        id=spec.pr_request.stem,
+        ticket=spec.ticket_id,
+        run=spec.run_id,
+        repo_id=spec.repo.name,
+        base=base,
+        branch=spec.branch,
+        head=head,
+        title=neutral_text(spec.title),
+        summary=outbound_text(notebook.final_text)[:_MAX_SUMMARY_CHARS],
+        scope_check=notebook.scope,
+        gates=notebook.gates,
+        usage=notebook.usage(),
+        notes=notebook.warnings,
+        created_ms=shop.clock.now_ms(),
+    )
+    spec.pr_request.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_record(spec.pr_request, request)
+    shop.tell(Event.PR_REQUESTED, id=request.id, head=head)

@@ -1,0 +1,206 @@
+"""Runs one agent process in the worktree, under every limit, and tells what it says.
+
+Must not judge the work: that is the gates'. The agent's HOME is private, its environment made from nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from autopilot.config import proc
+from autopilot.config.environ import agent_environment
+from autopilot.config.plain import one_line, plain
+from autopilot.runner.agents.adapter import AgentReport, Ending
+from autopilot.runner.agents.events import Asked, Hopeless, Limited, Noted, Spent, Spoke, UsedTool
+from autopilot.runner.agents.registry import new_agent
+from autopilot.runner.failure import RunFailure
+from autopilot.runner.shop import stopped
+from autopilot.runner.watch import Watch
+from autopilot.schemas.events import Event
+from autopilot.schemas.run import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autopilot.runner.agents.adapter import Agent, Launch, Order
+    from autopilot.runner.agents.events import AgentEvent
+    from autopilot.runner.shop import Shop
+
+_CEILING, _HOPELESS = "ceiling", "hopeless"
+_SPOKEN_CHARS = 500
+_MAX_SPOKEN = 2000
+_SPEND_PAUSE_S = 0.5
+_TIMEOUTS: Mapping[str, str] = {
+    "wall": "the run took longer than it may",
+    "silence": "the agent said nothing for too long",
+    "no-progress": "the agent changed nothing and used no tool for too long",
+}
+
+
+def play(shop: Shop, order: Order) -> AgentReport:
+    """Run the agent to its end and give its report; its usage is in the notebook, whatever happens.
+
+    Raises:
+        RunFailure: it could not be started, or was stopped.
+        ConfigError: its configuration cannot work.
+    """
+    agent = new_agent(order.agent)
+    launch = agent.launch(order)
+    shop.notebook.meter = shop.notebook.meter.next_process()
+    ear = _Ear(shop, agent)
+    log = shop.spec.run_dir / f"agent-{order.round_no}.log"
+    watch = Watch(
+        shop.spec.worktree, clock=shop.clock, no_progress_s=shop.spec.limits.no_progress_s, stop=shop.stop
+    )
+    shop.tell(Event.AGENT_STARTED, agent=order.agent.name, kind=order.agent.kind, round=order.round_no)
+    limits = shop.spec.limits
+    ended = proc.run(
+        launch.argv,
+        cwd=shop.spec.worktree,
+        env=environment(shop, launch),
+        output=log,
+        stderr=log.with_suffix(".stderr.log"),
+        stdin=launch.stdin,
+        clock=shop.clock,
+        wall_s=max(0.0, shop.left_s()),
+        silence_s=limits.silence_s,
+        grace_s=limits.kill_grace_s,
+        max_output_bytes=limits.output_bytes,
+        on_output=lambda chunk: ear.hear(chunk, watch),
+        should_stop=watch.should_stop,
+    )
+    return _Close(shop, agent, ear, order).report(ended)
+
+
+def environment(shop: Shop, launch: Launch) -> dict[str, str]:
+    """Build the agent's environment: its own credentials, our mark, a HOME with the recorded identity."""
+    home, spec = shop.spec.run_dir / "home", shop.spec
+    identity = f"[user]\n\tname = {_quoted(spec.identity.name)}\n\temail = {_quoted(spec.identity.email)}\n"
+    (home / ".gitconfig").write_text(f"{identity}[commit]\n\tgpgsign = false\n", encoding="utf-8")
+    return agent_environment(
+        None,
+        home=home,
+        passed=spec.repo.env_pass,
+        own=launch.passes,
+        extra={"TMPDIR": str(spec.run_dir / "tmp"), **launch.extra},
+    )
+
+
+class _Ear:
+    """Hears the agent: turns its events into ours, and into a reason to stop it."""
+
+    def __init__(self, shop: Shop, agent: Agent) -> None:
+        self._shop, self._agent = shop, agent
+        self._spoken = 0
+        self._told: int | None = None
+        self._told_s = 0.0
+
+    def hear(self, chunk: bytes, watch: Watch) -> str | None:
+        reasons = [self._take(event, watch) for event in self._agent.feed(chunk)]
+        return next(filter(None, reasons), None)
+
+    def _take(self, event: AgentEvent, watch: Watch) -> str | None:
+        match event:
+            case Spent():
+                return self._spent(event)
+            case UsedTool(tool):
+                watch.progressed()
+                if tool:
+                    self._speak(Event.AGENT_USED_TOOL, tool=tool[:_SPOKEN_CHARS])
+            case Spoke(text):
+                self._speak(Event.AGENT_SPOKE, text=plain(text[: 4 * _SPOKEN_CHARS], max_chars=_SPOKEN_CHARS))
+            case Asked(question):
+                self._speak(Event.AGENT_ASKED, question=question)
+            case Limited(is_refused, resets_ms, window):
+                self._speak(Event.AGENT_LIMITED, refused=is_refused, resets_ms=resets_ms, window=window)
+            case Noted(text):
+                self._speak(Event.AGENT_NOTED, text=text)
+            case Hopeless():
+                return _HOPELESS
+        return None
+
+    def _spent(self, event: Spent) -> str | None:
+        notebook = self._shop.notebook
+        if event.cost_micro_usd is not None:
+            notebook.meter = notebook.meter.read(event.cost_micro_usd)
+            if self._shop.clock.monotonic_s() - self._told_s >= _SPEND_PAUSE_S:
+                self.tell_spend()
+        return _CEILING if notebook.meter.is_over else None
+
+    def tell_spend(self) -> None:
+        """Tell the run's spend so far, if it has changed."""
+        total = self._shop.notebook.meter.total_micro_usd
+        if total != self._told:
+            self._told, self._told_s = total, self._shop.clock.monotonic_s()
+            known = self._shop.notebook.meter.is_known
+            self._shop.tell(Event.AGENT_SPENT, cost_micro_usd=total, known=known)
+
+    def _speak(self, event: Event, **facts: object) -> None:
+        """Tell at most so many events of a process: an agent may talk without end."""
+        self._spoken += 1
+        if self._spoken <= _MAX_SPOKEN:
+            self._shop.tell(event, **facts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Close:
+    """The end of a process: usage into the notebook, then a report or a failure."""
+
+    shop: Shop
+    agent: Agent
+    ear: _Ear
+    order: Order
+
+    def report(self, ended: proc.Exit) -> AgentReport:
+        if ended.spawn_error:
+            hint = "install it where the daemon's PATH finds it, or set argv of the agent"
+            raise RunFailure(Outcome.AGENT_MISSING, "agent-missing", ended.spawn_error, hint=hint)
+        if ended.stopped and ended.stopped != _HOPELESS:
+            self.shop.notebook.take_usage(self.agent.usage())
+            self._tell_end(ended, ended.stopped)
+            raise self._why(ended.stopped)
+        report = self.agent.finish(Ending(ended.code, ended.signal, plain(ended.stderr_tail)))
+        self.shop.notebook.take(report)
+        self._tell_end(ended, report.code)
+        if report.outcome is not None:
+            raise RunFailure(report.outcome, report.code, report.message, hint=report.hint)
+        return report
+
+    def _tell_end(self, ended: proc.Exit, code: str) -> None:
+        self.ear.tell_spend()
+        facts = {
+            "code": code,
+            "exit": ended.code,
+            "signal": ended.signal,
+            "duration_s": round(ended.duration_s, 3),
+        }
+        self.shop.tell(Event.AGENT_FINISHED, round=self.order.round_no, **facts)
+
+    def _why(self, reason: str) -> RunFailure:
+        limits = self.shop.spec.limits
+        if reason in _TIMEOUTS:
+            allowed_s = {"wall": limits.wall_s, "silence": limits.silence_s}.get(reason, limits.no_progress_s)
+            what = f"{_TIMEOUTS[reason]} ({allowed_s:g} s)"
+            hint = "its last words are in the run's folder; make the ticket smaller, or raise the limit"
+            return RunFailure(Outcome.TIMED_OUT, f"agent-{reason}", what, hint=hint)
+        if reason == _CEILING:
+            self.shop.tell(Event.CEILING_REACHED, limit_micro_usd=limits.run_ceiling_micro_usd)
+            return over_ceiling()
+        if reason == "output-ceiling":
+            what = f"the agent printed more than {limits.output_bytes} bytes"
+            return RunFailure(Outcome.AGENT_FAILED, "agent-output-ceiling", what, hint="see the agent's log")
+        return stopped(one_line(reason))
+
+
+def over_ceiling() -> RunFailure:
+    """Give the failure of a run that has spent what it may."""
+    what = "the run has reached its cost ceiling"
+    hint = "raise run_ceiling_usd, or make the ticket smaller, then resume"
+    return RunFailure(Outcome.OVER_CEILING, "run-ceiling", what, hint=hint)
+
+
+def _quoted(value: str) -> str:
+    """Quote a value for a git configuration file. Source: git-config(1), "Syntax"."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
