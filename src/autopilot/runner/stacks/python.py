@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from autopilot.schemas.policy import Policy
 
 _REPORTERS = "autopilot.runner.stacks.reporters"
+_HAS_PYTEST = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is None)"
 _OWN_OPTIONS = ("-o", "addopts=", "-p", "no:cacheprovider", "-p", "no:sugar", "-p", "no:pretty", "--color=no")
 
 
@@ -96,7 +97,7 @@ class PythonStack:
                 return _unittest(place, policy[: at - 1], policy[at + 1 :])
             return _pytest(place, policy[: at + 1], policy[at + 1 :])
         runner = python_facts.test_runner(place.base)
-        has_pytest = runner != "unittest" and place.succeeds((python, "-I", "-c", "import pytest"))
+        has_pytest = runner != "unittest" and place.succeeds((python, "-I", "-c", _HAS_PYTEST))
         if runner == "pytest" and not has_pytest:
             return CannotRun("not-started", f"the project's tests need pytest, and {python} cannot import it")
         if not has_pytest:
