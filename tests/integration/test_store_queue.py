@@ -147,15 +147,14 @@ def test_the_queue_goes_on_past_a_parked_ticket(store: Store) -> None:
     assert queue.look(store, "T-1").state is State.PARKED
 
 
+ORDER = " ORDER BY priority, not_before_ms, short_id LIMIT 20"
 PLANS = {
     "the head of the queue": (
-        "SELECT * FROM tickets WHERE state = 'queued' AND priority = 2 AND not_before_ms <= 5"
-        " ORDER BY priority, not_before_ms, short_id LIMIT 20",
+        "SELECT * FROM tickets WHERE state = 'queued' AND priority = 2 AND not_before_ms <= 5" + ORDER,
         "ix_tickets_queued",
     ),
     "what is ready to publish": (
-        "SELECT * FROM tickets WHERE state = 'committed' AND priority = 2 AND not_before_ms <= 5"
-        " ORDER BY priority, not_before_ms, short_id LIMIT 20",
+        "SELECT * FROM tickets WHERE state = 'committed' AND priority = 2 AND not_before_ms <= 5" + ORDER,
         "ix_tickets_committed",
     ),
     "money promised": (

@@ -29,6 +29,7 @@ NOW = 1_800_000_000_000  # 2027-01-15T08:00Z
 MINUTE = 60_000
 HOUR = 60 * MINUTE
 GIB = 1024**3
+NIGHT = Schedule("22:00-07:00", ZoneInfo("UTC"))
 OPEN_BREAKER = Breaker(
     scope="host",
     state="open",
@@ -108,7 +109,7 @@ HALF_OPEN = {"state": "half-open", "probe_run_id": "T-9-a1-0"}
 HELD = {
     "off": ("switch-off", "host", with_facts(switch=replace(SWITCH, is_on=False)), None),
     "on until a moment ago": ("switch-off", "host", with_facts(switch=replace(SWITCH, until_ms=NOW)), None),
-    "by day": ("outside-window", "host", with_host(schedule=Schedule("22:00-07:00", ZoneInfo("UTC"))), NOW + 14 * HOUR),
+    "by day": ("outside-window", "host", with_host(schedule=NIGHT), NOW + 14 * HOUR),
     "host breaker": ("breaker-open", "host", with_breaker("host"), NOW + HOUR),
     "agent breaker": ("breaker-open", "agent:claude", with_breaker("agent:claude"), NOW + HOUR),
     "repo breaker": ("breaker-open", "repo:shop", with_breaker("repo:shop"), NOW + HOUR),
@@ -135,7 +136,7 @@ HELD = {
 FREE = {
     "nothing in the way": DEMAND,
     "on --now by day": with_host(
-        schedule=Schedule("22:00-07:00", ZoneInfo("UTC")),
+        schedule=NIGHT,
         facts=replace(FACTS, switch=replace(SWITCH, ignore_window=True)),
     ),
     "on until later": with_facts(switch=replace(SWITCH, until_ms=NOW + 1)),
