@@ -16,8 +16,10 @@ from autopilot.schemas.run import Outcome, RunResult
 from autopilot.schemas.ticket import Ticket, TicketDraft
 from tests.support import words
 from tests.support.clock import FakeClock
-from tests.support.words import AGENT, HEAD, REPO, USD
 
+BASE, HEAD = words.BASE, words.HEAD
+AGENT, REPO, USD = words.AGENT, words.REPO, words.USD
+gates = words.gates
 RULES = Rules(launch_stagger_ms=0)
 ROOMY = Rules(
     max_parallel_agents=0, per_repo_parallel=0, cost_ceiling_micro_usd=10_000 * USD, launch_stagger_ms=0
@@ -83,7 +85,7 @@ def lost(claimed: Claim, cause: decide.LossCause = "died", *, at_ms: int = 0) ->
 def commit(store: Store, ticket: Ticket, *, rules: Rules = ROOMY, head: str = HEAD) -> Ticket:
     """A ticket brought to committed."""
     claimed = claim(store, ticket, rules=rules)
-    return end(store, claimed, result(claimed, head=head, gates=words.gates(head)), rules=rules)
+    return end(store, claimed, result(claimed, head=head, gates=gates(head)), rules=rules)
 
 
 def verdict(live: LivePublication, outcome: PublishOutcome, **fields: object) -> PublishVerdict:
@@ -122,7 +124,7 @@ def end_publish(
 
 def publish(store: Store, ticket: Ticket) -> Ticket:
     """A committed ticket brought to published."""
-    live = transitions_publish.begin_publish(store, ticket, base="main", base_sha=words.BASE)
+    live = transitions_publish.begin_publish(store, ticket, base="main", base_sha=BASE)
     return end_publish(store, live, verdict(live, PublishOutcome.PR_OPENED))
 
 
