@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.architecture.source import SRC, Module, imports, modules, parse
+from tests.architecture.source import SRC, Module, imports, parse
 from tests.support.tree import ROOT
 
 HEAVY = {
@@ -36,8 +36,8 @@ def heavy_imports(module: Module) -> list[str]:
     return found
 
 
-def test_the_light_modules_import_only_the_standard_library() -> None:
-    assert [line for m in modules() if m.is_in(*LIGHT) for line in heavy_imports(m)] == []
+def test_the_light_modules_import_only_the_standard_library(checkout: list[Module]) -> None:
+    assert [line for m in checkout if m.is_in(*LIGHT) for line in heavy_imports(m)] == []
 
 
 def test_a_heavy_import_in_a_light_module_is_found() -> None:
@@ -48,8 +48,8 @@ def test_a_heavy_import_in_a_light_module_is_found() -> None:
     assert not heavy_imports(parse(path, "def f():\n    import platformdirs"))
 
 
-def test_starting_the_command_line_imports_nothing_heavy() -> None:
-    starts = [m.path for m in modules() if m.path == f"{SRC}/daemon/cli/main.py"]
+def test_starting_the_command_line_imports_nothing_heavy(checkout: list[Module]) -> None:
+    starts = [m.path for m in checkout if m.path == f"{SRC}/daemon/cli/main.py"]
     for path in starts:
         name = path.removeprefix("src/").removesuffix(".py").replace("/", ".")
         code = f"import sys, {name}; print(sorted({HEAVY!r} & sys.modules.keys()))"

@@ -17,7 +17,7 @@ from tests.architecture.layout import (
     readme_problems,
     unregistered,
 )
-from tests.architecture.source import PARTS, SRC, modules, parse, source_paths
+from tests.architecture.source import PARTS, SRC, Module, parse, source_paths
 from tests.support.tree import ROOT, tree_files
 
 README = "# x: y\n\n" + "word " * 20 + "\n\n## What it must not do\n\n- x\n" * 1 + "\n" * 6
@@ -61,9 +61,9 @@ def test_no_module_is_a_drawer_for_leftovers() -> None:
 
 
 @pytest.mark.parametrize("folder", REGISTRIES)
-def test_every_kind_has_its_line_in_the_registry(folder: str) -> None:
+def test_every_kind_has_its_line_in_the_registry(folder: str, checkout: list[Module]) -> None:
     texts = {path.name: (ROOT / path).read_text(encoding="utf-8") for path in source_paths(folder)}
-    elsewhere = imported_from(folder, [module for module in modules() if module.is_in("src/")])
+    elsewhere = imported_from(folder, [module for module in checkout if module.is_in("src/")])
     assert unregistered(texts, REGISTRIES[folder], elsewhere) == []
 
 

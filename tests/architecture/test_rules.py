@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.architecture.rules import commands, places, size, state, tests
-from tests.architecture.source import Rule, modules, parse
+from tests.architecture.source import Module, Rule, parse
 
 RULES = [*size.RULES, *state.RULES, *places.RULES, *commands.RULES, *tests.RULES]
 
@@ -19,10 +19,10 @@ def examples(kind: str) -> list[object]:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_the_checkout_keeps_the_rule(rule: Rule) -> None:
+def test_the_checkout_keeps_the_rule(rule: Rule, checkout: list[Module]) -> None:
     found = [
         f"{module.path}:{breach.line}: {breach.what}"
-        for module in modules()
+        for module in checkout
         for breach in rule.breaches(module)
     ]
     assert not found, f"{rule.name}:\n" + "\n".join(found)
