@@ -110,8 +110,7 @@ def find_paths() -> Paths:
     """Give the places of this user: below `AUTOPILOT_HOME` when that is set, else the platform's own."""
     home = os.environ.get("AUTOPILOT_HOME")
     if home:
-        root = Path(home).expanduser().absolute()
-        return Paths(state=root / "state", config_file=root / "config.toml", logs=root / "logs")
+        return paths_below(Path(home).expanduser().absolute())
     import platformdirs  # only the default place needs it
 
     dirs = platformdirs.PlatformDirs("autopilot", appauthor=False)
@@ -120,3 +119,18 @@ def find_paths() -> Paths:
         config_file=Path(dirs.user_config_dir) / "config.toml",
         logs=Path(dirs.user_log_dir),
     )
+
+
+def paths_below(root: Path) -> Paths:
+    """Give the places when all of them lie in one folder."""
+    return Paths(state=root / "state", config_file=root / "config.toml", logs=root / "logs")
+
+
+def demo_home() -> Path:
+    """Give the folder in which the demo keeps its own state, apart from the real one."""
+    home = os.environ.get("AUTOPILOT_HOME")
+    if home:
+        return Path(home).expanduser().absolute() / "demo"
+    import platformdirs  # as above
+
+    return Path(platformdirs.user_cache_dir("autopilot", appauthor=False)) / "demo"

@@ -1,0 +1,63 @@
+"""What cancel, retry and resume share: the same act on each ticket named, none hiding another's refusal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon.cli import console, door
+from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.ids import short_id_of, ticket_id
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from autopilot.daemon.desk import Desk
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the tickets and the form of the answer."""
+    parser.add_argument("tickets", nargs="+", metavar="T-N", help="which tickets")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace, act: str, *, alone: Callable[[Desk, str], dict[str, Any]]) -> ExitCode:
+    """Do `act` for each ticket; the exit code is that of the last refusal, if there was one."""
+    answers, worst = [], ExitCode.OK
+    for word in args.tickets:
+        try:
+            answers.append(one(word, act, alone=alone))
+        except AutopilotError as error:
+            worst = console.refuse(error, as_json=False)
+    if args.json:
+        console.say_json(answers)
+    else:
+        for answer in answers:
+            console.say(_told(answer["ticket"]))
+    return worst
+
+
+def one(word: str, act: str, *, alone: Callable[[Desk, str], dict[str, Any]]) -> dict[str, Any]:
+    """Do `act` for one ticket, by the daemon or without it."""
+    name = canonical(word)
+    return door.ask("POST", f"/v1/tickets/{name}/{act}", {}, alone=lambda desk: alone(desk, name))
+
+
+def canonical(word: str) -> str:
+    """Read `T-3`, `t-3` or `3`.
+
+    Raises:
+        TicketError: the word names no ticket.
+    """
+    from autopilot.schemas.errors import TicketError
+
+    try:
+        return ticket_id(short_id_of(word))
+    except ValueError as exc:
+        raise TicketError("ticket-unknown", str(exc), hint="see: autopilot list") from exc
+
+
+def _told(ticket: dict[str, Any]) -> str:
+    if ticket["cancel_requested"] and ticket["state"] in {"running", "publishing"}:
+        return f"{ticket['id']} is {ticket['state']}; it will be stopped"
+    return f"{ticket['id']} is {ticket['state']}"

@@ -1,0 +1,141 @@
+"""`autopilot add`: queue a ticket from quoted text, a file with front matter, or standard input."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon.cli import console, door
+from autopilot.schemas.errors import ExitCode, TicketError
+from autopilot.schemas.units import parse_iso_ms
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from autopilot.daemon.desk import Desk
+
+PRIORITIES: Mapping[str, int] = {"urgent": 0, "high": 1, "normal": 2, "low": 3}
+MAX_FILE_BYTES = 1_000_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the ticket's fields; what the command line says wins over the file."""
+    parser.add_argument("text", nargs="*", help="what to do; the first line is the title; `-` reads stdin")
+    parser.add_argument("--file", type=Path, metavar="TICKET.md", help="read the ticket from a Markdown file")
+    parser.add_argument("--title", help="title, when the text is only the body")
+    parser.add_argument("--repo", help="configured repository; not needed when there is only one")
+    parser.add_argument("--base", help="branch to start from")
+    parser.add_argument("--priority", help="urgent, high, normal, low or 0 to 3")
+    parser.add_argument(
+        "--depends-on", action="append", metavar="T-N", help="run after this one is published"
+    )
+    parser.add_argument("--not-before", metavar="TIME", help="RFC 3339 time with offset")
+    parser.add_argument("--agent", help="which configured agent works on it")
+    parser.add_argument(
+        "--acceptance", action="append", metavar="LINE", help="one line that must hold at the end"
+    )
+    parser.add_argument("--source-key", help="the same key twice is one ticket, e.g. owner/name#12")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Queue it and say its number."""
+    fields = fields_of(args, read_text(args))
+    answer = door.ask("POST", "/v1/tickets", fields, alone=lambda desk: _alone(desk, fields))
+    if args.json:
+        console.say_json(answer)
+        return ExitCode.OK
+    ticket = answer["ticket"]
+    verb = "queued" if answer["is_new"] else "was queued already as"
+    console.say(f"{verb} {ticket['id']}: {ticket['title']} (repo {ticket['repo']})")
+    return ExitCode.OK
+
+
+def _alone(desk: Desk, fields: dict[str, Any]) -> dict[str, Any]:
+    from autopilot.daemon import desk as verbs
+
+    return verbs.add(desk, fields)
+
+
+def read_text(args: argparse.Namespace) -> str:
+    """Read the text from where the command line says.
+
+    Raises:
+        TicketError: there is none, there are two, or it cannot be read.
+    """
+    if args.file is not None:
+        if args.text:
+            raise TicketError("text-twice", "both text and --file were given", hint="give one of them")
+        return _read_file(args.file)
+    if args.text == ["-"]:
+        return _decode(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "standard input")
+    if not args.text and not args.title:
+        raise TicketError("no-text", "the ticket has no text", hint='write: autopilot add "what to do"')
+    return " ".join(args.text)
+
+
+def _read_file(path: Path) -> str:
+    try:
+        with path.open("rb") as handle:
+            return _decode(handle.read(MAX_FILE_BYTES + 1), str(path))
+    except OSError as exc:
+        raise TicketError(
+            "file-unreadable", f"cannot read {path}: {exc.strerror}", hint="check the path"
+        ) from exc
+
+
+def _decode(data: bytes, where: str) -> str:
+    if len(data) > MAX_FILE_BYTES:
+        raise TicketError(
+            "file-too-large", f"{where} holds more than {MAX_FILE_BYTES} bytes", hint="shorten it"
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        raise TicketError(
+            "file-not-utf8", f"{where} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
+        ) from exc
+
+
+def fields_of(args: argparse.Namespace, text: str) -> dict[str, Any]:
+    """Join front matter, text and options into the fields of a ticket draft; options win.
+
+    Raises:
+        TicketError: a field cannot be read; the message names it.
+    """
+    from autopilot.daemon.cli import frontmatter
+
+    fields, body = frontmatter.split(text)
+    if args.title is not None:
+        fields["title"] = args.title
+    fields.update(frontmatter.title_and_body(fields.get("title"), body))
+    given = {
+        "repo": args.repo,
+        "base": args.base,
+        "agent": args.agent,
+        "source_key": args.source_key,
+        "priority": args.priority,
+        "depends_on": args.depends_on,
+        "acceptance": args.acceptance,
+        "not_before": args.not_before,
+    }
+    fields.update({name: value for name, value in given.items() if value is not None})
+    return _in_units(fields)
+
+
+def _in_units(fields: dict[str, Any]) -> dict[str, Any]:
+    moment = fields.pop("not_before", None)
+    if moment is not None:
+        try:
+            fields["not_before_ms"] = parse_iso_ms(str(moment))
+        except ValueError as exc:
+            raise TicketError("ticket-invalid", f"not_before: {exc}", hint="mend the field") from exc
+    level = fields.get("priority")
+    if isinstance(level, str):
+        fields["priority"] = PRIORITIES.get(level.strip().lower(), level)
+    for name in ("depends_on", "acceptance"):
+        if isinstance(fields.get(name), str):
+            fields[name] = [fields[name]]
+    return fields

@@ -1,0 +1,29 @@
+"""`autopilot cancel`: stop a ticket; a run under way is killed first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon.cli import acts
+
+if TYPE_CHECKING:
+    import argparse
+
+    from autopilot.daemon.desk import Desk
+    from autopilot.schemas.errors import ExitCode
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare which tickets."""
+    acts.add_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Do it for each ticket named."""
+    return acts.run(args, "cancel", alone=_alone)
+
+
+def _alone(desk: Desk, ticket: str) -> dict[str, Any]:
+    from autopilot.daemon import desk as verbs
+
+    return verbs.cancel(desk, ticket)

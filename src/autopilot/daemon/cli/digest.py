@@ -1,0 +1,32 @@
+"""`autopilot digest`: what the night did, what waits on you first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.daemon.cli import console, door
+from autopilot.daemon.cli.off import seconds
+from autopilot.schemas.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare how far back and the form."""
+    parser.add_argument("--since", metavar="12h", default="24h", help="how far back to look (default 24h)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Print the digest of now; the scheduled ones lie in the state folder as files."""
+    from autopilot.daemon.digest import gather, render
+
+    with door.open_desk() as desk:
+        since_ms = desk.clock.now_ms() - round(seconds(args.since, "--since") * 1000)
+        night = gather.night(desk.store, desk.paths, desk.settings, clock=desk.clock, since_ms=since_ms)
+    if args.json:
+        console.say_json(render.as_json(night))
+    else:
+        console.markdown(render.markdown(night))
+    return ExitCode.OK

@@ -1,0 +1,53 @@
+"""`autopilot doctor`: look over this machine; exit code 3 when something blocks the night."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon.cli import console
+from autopilot.schemas.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from autopilot.daemon.checkup import Check
+
+_SIGNS: Mapping[str, str] = {"ok": "✓", "warning": "!", "blocked": "✗"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the form of the answer."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Print every line with its evidence and cure."""
+    found = checks()
+    if args.json:
+        console.say_json({"checks": as_json(found)})
+    else:
+        print_checks(found)
+    return ExitCode.REFUSED if any(check.blocks for check in found) else ExitCode.OK
+
+
+def checks() -> tuple[Check, ...]:
+    """Look at everything there is to look at."""
+    from autopilot.config.clock import SystemClock
+    from autopilot.daemon.checkup import check_all
+
+    return check_all(SystemClock())
+
+
+def as_json(found: Sequence[Check]) -> list[dict[str, Any]]:
+    """Give the lines as plain values."""
+    return [asdict(check) for check in found]
+
+
+def print_checks(found: Sequence[Check]) -> None:
+    """Print the lines, each cure below its line."""
+    for check in found:
+        console.say(f"{_SIGNS[check.finding]} {check.name}: {check.evidence}")
+        if check.cure:
+            console.say(f"    → {check.cure}")

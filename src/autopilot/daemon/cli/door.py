@@ -1,0 +1,59 @@
+"""How a command reaches the queue: through the daemon when one listens, else straight to the database.
+
+Both ways give the same values. Heavy imports happen only on the second way.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from autopilot.config.clock import SystemClock
+from autopilot.config.paths import find_paths
+from autopilot.daemon.api import client
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from autopilot.daemon.desk import Desk
+
+
+def ask(
+    method: str, path: str, body: Mapping[str, Any] | None = None, *, alone: Callable[[Desk], dict[str, Any]]
+) -> dict[str, Any]:
+    """Ask the daemon; without one, do `alone` on the database. A write is followed by a nudge.
+
+    Raises:
+        AutopilotError: what either of the two refused.
+    """
+    socket_path = find_paths().control_socket
+    try:
+        return client.call(socket_path, method, path, body)
+    except client.DaemonAwayError:
+        with open_desk() as desk:
+            return alone(desk)
+
+
+@contextmanager
+def open_desk() -> Iterator[Desk]:
+    """Open the queue directly, with the configuration as it is on disk now."""
+    from autopilot.config.load import load
+    from autopilot.config.logs import setup
+    from autopilot.daemon.desk import Desk
+    from autopilot.daemon.store.engine import open_store
+
+    clock, paths = SystemClock(), find_paths()
+    settings = load(paths)
+    with setup(
+        paths.ensure().logs,
+        clock=clock,
+        stderr=False,
+        level=settings.logs.level,
+        max_size_mib=settings.logs.max_size_mib,
+        keep_files=settings.logs.keep_files,
+    ):
+        store = open_store(paths.database, clock)
+        try:
+            yield Desk(store=store, settings=settings, paths=paths, clock=clock)
+        finally:
+            store.close()

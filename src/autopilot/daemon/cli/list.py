@@ -1,0 +1,53 @@
+"""`autopilot list`: the queue, and what became of what left it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from autopilot.daemon.cli import console, door, shape
+from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.machine import FINAL_STATES, State
+
+if TYPE_CHECKING:
+    import argparse
+
+    from autopilot.daemon.desk import Desk
+
+OPEN_STATES = tuple(state.value for state in State if state not in FINAL_STATES)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the filters."""
+    parser.add_argument(
+        "--state", action="append", choices=[state.value for state in State], help="only these"
+    )
+    parser.add_argument("--open", action="store_true", help="only what is not finished")
+    parser.add_argument("--repo", help="only this repository")
+    parser.add_argument("--limit", type=int, help="only the newest N")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Print one line per ticket."""
+    states = tuple(args.state or (OPEN_STATES if args.open else ()))
+    asked = {"state": ",".join(states), "repo": args.repo, "limit": args.limit}
+    query = urlencode({name: value for name, value in asked.items() if value})
+    answer = door.ask(
+        "GET",
+        f"/v1/tickets?{query}",
+        alone=lambda desk: _alone(desk, states=states, repo=args.repo, limit=args.limit),
+    )
+    if args.json:
+        console.say_json(answer)
+    elif answer["tickets"]:
+        shape.tickets(answer["tickets"])
+    else:
+        console.say('no tickets; queue one with: autopilot add "what to do"')
+    return ExitCode.OK
+
+
+def _alone(desk: Desk, *, states: tuple[str, ...], repo: str | None, limit: int | None) -> dict[str, Any]:
+    from autopilot.daemon import desk as verbs
+
+    return verbs.tickets(desk, states=states, repo=repo, limit=limit)

@@ -1,0 +1,69 @@
+"""How tickets, money and times look in a terminal. Works on the JSON that the desk and the daemon give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon.cli import console
+from autopilot.schemas.units import format_duration, format_usd, iso_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_PRIORITY = ("urgent", "high", "normal", "low")
+
+
+def tickets(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print one line per ticket."""
+    console.table(
+        [
+            (
+                ticket["id"],
+                ticket["state"],
+                priority(ticket["priority"]),
+                ticket["repo"],
+                ticket["title"],
+                standing(ticket),
+            )
+            for ticket in rows
+        ],
+        header=("ticket", "state", "priority", "repo", "title", "where it stands"),
+    )
+
+
+def standing(ticket: Mapping[str, Any]) -> str:
+    """Say in a few words what the ticket's state means for a person."""
+    if ticket.get("pr_url"):
+        return str(ticket["pr_url"])
+    if ticket.get("waiting_for"):
+        return f"waits for {ticket['waiting_for']}: {ticket['reason']}"
+    return str(ticket.get("reason") or "")
+
+
+def priority(value: int) -> str:
+    """Name a priority."""
+    return _PRIORITY[value] if 0 <= value < len(_PRIORITY) else str(value)
+
+
+def holds(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Print each hold with its cause, start and cure."""
+    for hold in rows:
+        until = f", clears {when(hold['clears_ms'])}" if hold.get("clears_ms") else ""
+        scope = "" if hold["scope"] == "host" else f" ({hold['scope']})"
+        console.say(f"  hold {hold['name']}{scope}: {hold['cause']}, since {when(hold['since_ms'])}{until}")
+        console.say(f"    → {hold['cure']}")
+
+
+def when(epoch_ms: int) -> str:
+    """Show a time in UTC to the minute."""
+    return iso_utc(epoch_ms)[:16].replace("T", " ") + "Z"
+
+
+def since(epoch_ms: int, now_ms: int) -> str:
+    """Show how long ago something was."""
+    return format_duration((now_ms - epoch_ms) / 1000)
+
+
+def usd(cost_micro_usd: int | None) -> str:
+    """Show money; a dash when nothing is known."""
+    return "-" if cost_micro_usd is None else format_usd(cost_micro_usd)

@@ -1,0 +1,103 @@
+"""`autopilot show`: one ticket whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from autopilot.daemon.cli import acts, console, door, shape
+from autopilot.schemas.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+
+    from autopilot.daemon.desk import Desk
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare which ticket."""
+    parser.add_argument("ticket", metavar="T-N", help="which ticket")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Print text, questions, attempts, gates, publications and history."""
+    name = acts.canonical(args.ticket)
+    answer = door.ask("GET", f"/v1/tickets/{name}", alone=lambda desk: alone(desk, name))
+    if args.json:
+        console.say_json(answer)
+        return ExitCode.OK
+    _head(answer["ticket"])
+    _questions(answer["exchanges"])
+    _attempts(answer["attempts"])
+    _gates(answer["gates"])
+    _history(answer["history"])
+    return ExitCode.OK
+
+
+def alone(desk: Desk, name: str) -> dict[str, Any]:
+    """Read one ticket whole from the database."""
+    from autopilot.daemon import desk as verbs
+
+    return verbs.show(desk, name)
+
+
+def _head(ticket: Mapping[str, Any]) -> None:
+    console.say(f"{ticket['id']}  {ticket['title']}")
+    console.say(f"  state {ticket['state']}  {shape.standing(ticket)}".rstrip())
+    base = ticket["base"] or "(the repository's base)"
+    console.say(f"  repo {ticket['repo']}  base {base}  branch {ticket['branch']}")
+    console.say(
+        f"  priority {shape.priority(ticket['priority'])}  attempts {ticket['attempts']}"
+        f"  sessions {ticket['sessions']}  spent {shape.usd(ticket['spent_micro_usd'])}"
+    )
+    if ticket["hint"]:
+        console.say(f"  → {ticket['hint']}")
+    for line in ticket["body"].splitlines():
+        console.say(f"  | {line}")
+    for line in ticket["acceptance"]:
+        console.say(f"  accept: {line}")
+
+
+def _questions(rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        console.say(f"question: {row['question']}")
+        console.say(f"  answer: {row['answer'] if row['answer'] is not None else '(none yet)'}")
+
+
+def _attempts(rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        console.say()
+        console.table(
+            [
+                (
+                    row["run_id"],
+                    row["agent"],
+                    row["outcome"] or row["state"],
+                    shape.usd(row["spent_micro_usd"]) + ("" if row["spend_known"] else " (unknown)"),
+                    row["message"] or "",
+                )
+                for row in rows
+            ],
+            header=("run", "agent", "outcome", "spent", "what happened"),
+        )
+
+
+def _gates(rows: Sequence[Mapping[str, Any]]) -> None:
+    if rows:
+        console.say()
+        console.table(
+            [(row["gate"], row["verdict"], row["producer"], row["head"][:12], row["reason"]) for row in rows],
+            header=("gate", "verdict", "by", "commit", "reason"),
+        )
+
+
+def _history(rows: Sequence[Mapping[str, Any]]) -> None:
+    console.say()
+    console.table(
+        [
+            (shape.when(row["at_ms"]), row["trigger"], row["to_state"], row["by"], row["reason"])
+            for row in rows
+        ],
+        header=("when", "what", "state", "by", "reason"),
+    )

@@ -1,0 +1,106 @@
+"""Starts the daemon beside this terminal when none listens; it ends with the login session."""
+
+from __future__ import annotations
+
+import sys
+from threading import Event
+from typing import TYPE_CHECKING
+
+from autopilot.config.paths import find_paths
+from autopilot.daemon.api import client
+from autopilot.schemas.errors import AutopilotError, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autopilot.config.paths import Paths
+    from autopilot.config.proc import Child
+
+WAIT_S = 20.0
+POLL_S = 0.05
+
+
+def ensure_daemon() -> bool:
+    """Make sure that a daemon listens; say whether one had to be started.
+
+    Raises:
+        TransientError: it was started but did not come up; names its log.
+    """
+    paths = find_paths()
+    if is_up(paths):
+        return False
+    from autopilot.config import environ
+
+    start_daemon(paths, environ.current())
+    return True
+
+
+def start_daemon(paths: Paths, env: Mapping[str, str]) -> None:
+    """Start a daemon whose home `env` names, and wait until it answers.
+
+    Raises:
+        TransientError: it did not come up; names its log.
+    """
+    from autopilot.config import proc
+
+    log = paths.ensure().logs / "daemon.out"
+    argv = [sys.executable, "-P", "-m", "autopilot.daemon.cli", "daemon", "run"]
+    _wait(paths, proc.spawn(argv, cwd=paths.state, env=env, output=log))
+
+
+def is_up(paths: Paths) -> bool:
+    """Tell whether a daemon answers."""
+    try:
+        client.call(paths.control_socket, "GET", "/v1/health")
+    except client.DaemonAwayError:
+        return False
+    return True
+
+
+def _wait(paths: Paths, child: Child) -> None:
+    pause = Event()
+    for _ in range(round(WAIT_S / POLL_S)):
+        pause.wait(POLL_S)
+        try:
+            client.call(paths.control_socket, "GET", "/v1/health")
+        except AutopilotError:
+            if child.poll() is not None:
+                break
+            continue
+        return
+    log = paths.logs / "daemon.out"
+    tail = log.read_text(encoding="utf-8", errors="replace")[-1000:] if log.exists() else ""
+    raise TransientError(
+        "daemon-not-up",
+        f"the daemon did not come up: {tail.strip() or 'it said nothing'}",
+        hint=f"its log is {log}",
+    )
+
+
+def stop_daemon() -> bool:
+    """Send the daemon SIGTERM and wait until it is gone; say whether one ran.
+
+    Raises:
+        TransientError: it is still there after the wait; it is draining.
+    """
+    import os
+    import signal
+
+    from autopilot.config import proc
+
+    try:
+        health = client.call(find_paths().control_socket, "GET", "/v1/health")
+    except client.DaemonAwayError:
+        return False
+    identity = proc.identity_of(health["pid"])
+    if identity is None:
+        return False
+    os.kill(identity.pid, signal.SIGTERM)
+    pause = Event()
+    for _ in range(round(WAIT_S / POLL_S)):
+        if not proc.is_alive(identity):
+            return True
+        pause.wait(POLL_S)
+    raise TransientError(
+        "daemon-draining", "the daemon waits for running tickets", hint="autopilot status --watch"
+    )

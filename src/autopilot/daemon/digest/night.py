@@ -1,0 +1,77 @@
+"""The night as one value: everything the digest may say, already read from the store.
+
+Must not read a clock, a file or the database.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from autopilot.schemas.machine import State
+
+if TYPE_CHECKING:
+    from autopilot.schemas.ticket import Hold, Ticket
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft pull request, or a pushed branch for which a person opens one."""
+
+    ticket: Ticket
+    url: str | None
+    changed_files: int | None
+    tests_executed: int | None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Money:
+    """Spend of the rolling 24 hours against the ceiling, in micro-dollars."""
+
+    spent_micro_usd: int
+    reserved_micro_usd: int
+    ceiling_micro_usd: int
+    has_unknown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """From `since_ms` to `until_ms`: what happened and what is waiting now."""
+
+    since_ms: int
+    until_ms: int
+    is_on: bool
+    parked: tuple[Ticket, ...]
+    drafts: tuple[Draft, ...]
+    failed: tuple[Ticket, ...]
+    cancelled: tuple[Ticket, ...]
+    waiting: tuple[Ticket, ...]
+    working: tuple[Ticket, ...]
+    holds: tuple[Hold, ...]
+    money: Money
+    open_questions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+
+    @property
+    def is_quiet(self) -> bool:
+        """Tell whether nothing at all moved and nothing waits."""
+        return not (
+            self.parked or self.drafts or self.failed or self.cancelled or self.working or self.waiting
+        )
+
+
+def sort_tickets(tickets: tuple[Ticket, ...], *, since_ms: int) -> dict[State, tuple[Ticket, ...]]:
+    """Sort tickets by state; final ones only when they became so in this night."""
+    return {
+        state: tuple(
+            ticket
+            for ticket in tickets
+            if ticket.state is state and (ticket.updated_ms >= since_ms or not _is_past(state))
+        )
+        for state in State
+    }
+
+
+def _is_past(state: State) -> bool:
+    return state in {State.PUBLISHED, State.FAILED, State.CANCELLED}

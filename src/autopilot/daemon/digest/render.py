@@ -1,0 +1,149 @@
+"""The digest's text: Markdown that also reads well in a terminal. What waits on a person comes first.
+
+Must not decide what belongs into a night; `night.py` and `write.py` do that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from autopilot.schemas.machine import WaitingFor
+from autopilot.schemas.units import format_usd, iso_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autopilot.daemon.digest.night import Draft, Money, Night
+    from autopilot.schemas.ticket import Hold, Ticket
+
+_MARKDOWN_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
+
+
+def markdown(night: Night) -> str:
+    """Write the night down. A night with nothing still says so."""
+    blocks = [
+        f"# Digest of {iso_utc(night.until_ms)[:10]}",
+        f"{_headline(night)} From {iso_utc(night.since_ms)} to {iso_utc(night.until_ms)}.",
+        *_section("Waits on you", (_parked(ticket, night) for ticket in night.parked)),
+        *_section("Drafts to review", (_draft(draft) for draft in night.drafts)),
+        *_section("Failed", (_with_reason(ticket) for ticket in night.failed)),
+        *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
+        *_section("Under way", (f"{_name(ticket)} is {ticket.state}" for ticket in night.working)),
+        *_section("Did not run", (_with_reason(ticket) for ticket in night.waiting)),
+        *_section("Holds", (_hold(hold) for hold in night.holds)),
+        *_section("Spend", _spend(night.money)),
+        *_section("Notices", (_plain(notice) for notice in night.notices)),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def as_json(night: Night) -> dict[str, Any]:
+    """Give the same night as plain values."""
+    return {
+        "since_ms": night.since_ms,
+        "until_ms": night.until_ms,
+        "is_on": night.is_on,
+        "is_quiet": night.is_quiet,
+        "parked": [
+            {**_dump(ticket), "questions": list(night.open_questions.get(ticket.id, ()))}
+            for ticket in night.parked
+        ],
+        "drafts": [
+            {
+                "ticket": _dump(draft.ticket),
+                "url": draft.url,
+                "changed_files": draft.changed_files,
+                "tests_executed": draft.tests_executed,
+                "notes": list(draft.notes),
+            }
+            for draft in night.drafts
+        ],
+        **{
+            name: [_dump(ticket) for ticket in getattr(night, name)]
+            for name in ("failed", "cancelled", "waiting", "working")
+        },
+        "holds": [hold.model_dump(mode="json") for hold in night.holds],
+        "money": asdict(night.money),
+        "notices": list(night.notices),
+    }
+
+
+def _dump(ticket: Ticket) -> dict[str, Any]:
+    return ticket.model_dump(mode="json")
+
+
+def _headline(night: Night) -> str:
+    if night.is_quiet:
+        return "A quiet night: nothing was queued and nothing ran."
+    parts = [
+        (len(night.parked), "waits on you", "wait on you"),
+        (len(night.drafts), "draft", "drafts"),
+        (len(night.failed), "failed", "failed"),
+        (len(night.waiting), "did not run", "did not run"),
+    ]
+    told = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
+    return (", ".join(told) or "Work is under way") + "."
+
+
+def _section(title: str, lines: Iterable[str]) -> list[str]:
+    items = "\n".join(f"- {line}" for line in lines)
+    return [f"## {title}", items] if items else []
+
+
+def _parked(ticket: Ticket, night: Night) -> str:
+    asked = "".join(f"\n  - {_plain(question)}" for question in night.open_questions.get(ticket.id, ()))
+    what = f"{_name(ticket)} waits for {ticket.waiting_for or 'a person'}: {_plain(ticket.reason)}"
+    return f"{what}{asked}\n  → `{next_command(ticket)}`" + (
+        f" ({_plain(ticket.hint)})" if ticket.hint else ""
+    )
+
+
+def next_command(ticket: Ticket) -> str:
+    """Name the command that moves a parked ticket on."""
+    match ticket.waiting_for:
+        case WaitingFor.QUESTIONS | WaitingFor.MATURITY:
+            return f'autopilot answer {ticket.id} "…"'
+        case _:
+            return f"autopilot resume {ticket.id}"
+
+
+def _draft(draft: Draft) -> str:
+    where = draft.url or f"branch `{draft.ticket.branch}` is pushed; open the pull request yourself"
+    tests = "" if draft.tests_executed is None else f", {draft.tests_executed} tests ran green"
+    cost = format_usd(draft.ticket.spent_micro_usd)
+    notes = "".join(f"\n  - {_plain(note)}" for note in draft.notes)
+    files = "" if draft.changed_files is None else f"{draft.changed_files} files changed, "
+    return f"{_name(draft.ticket)}: {where} ({files}{cost}{tests}){notes}"
+
+
+def _with_reason(ticket: Ticket) -> str:
+    hint = f" → {_plain(ticket.hint)}" if ticket.hint else ""
+    return f"{_name(ticket)}: {_plain(ticket.reason) or ticket.state}{hint}"
+
+
+def _hold(hold: Hold) -> str:
+    until = f", clears {iso_utc(hold.clears_ms)}" if hold.clears_ms else ""
+    scope = "" if hold.scope == "host" else f" ({hold.scope})"
+    began = iso_utc(hold.since_ms)
+    return f"{hold.name}{scope}: {_plain(hold.cause)}, since {began}{until} → {_plain(hold.cure)}"
+
+
+def _spend(money: Money) -> list[str]:
+    used = (
+        f"{format_usd(money.spent_micro_usd)} of {format_usd(money.ceiling_micro_usd)} in the last 24 hours"
+    )
+    lines = [
+        used + (f", {format_usd(money.reserved_micro_usd)} reserved" if money.reserved_micro_usd else "")
+    ]
+    if money.has_unknown:
+        lines.append("an agent ended without telling its cost: its whole reservation is counted as spent")
+    return lines
+
+
+def _name(ticket: Ticket) -> str:
+    return f"**{ticket.id}** {_plain(ticket.title)}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).translate(_MARKDOWN_SPECIAL)

@@ -1,0 +1,76 @@
+"""What a person reviews in the morning: the open drafts and the exact diff of each.
+
+Must not touch the person's checkout: the diff comes from the run's own repository.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from autopilot.config.git import Git
+from autopilot.daemon.store import queries_runs, queries_tickets
+from autopilot.schemas.errors import RefusedError, TicketError
+from autopilot.schemas.machine import State
+
+if TYPE_CHECKING:
+    from autopilot.daemon.desk import Desk
+    from autopilot.daemon.store.rows import Publication
+
+MAX_DIFF_BYTES = 2_000_000
+
+
+def drafts(desk: Desk) -> dict[str, Any]:
+    """Give every published ticket whose pull request is not known to be closed or merged."""
+    with desk.store.read() as conn:
+        published = queries_tickets.tickets(conn, states=[State.PUBLISHED])
+        rows = [(ticket, _latest(queries_runs.publications_of(conn, ticket.id))) for ticket in published]
+    return {
+        "drafts": [
+            {"ticket": ticket.model_dump(mode="json"), "publication": asdict(publication)}
+            for ticket, publication in rows
+            if publication is not None and publication.pr_state in {None, "open"}
+        ]
+    }
+
+
+def one(desk: Desk, ticket_id: str) -> dict[str, Any]:
+    """Give one draft with its body, its verification and its diff.
+
+    Raises:
+        TicketError: no such ticket.
+        RefusedError: the ticket has nothing to review.
+    """
+    with desk.store.read() as conn:
+        ticket = queries_tickets.ticket(conn, ticket_id)
+        if ticket is None:
+            raise TicketError("ticket-unknown", f"there is no ticket {ticket_id}", hint="see: autopilot list")
+        publication = _latest(queries_runs.publications_of(conn, ticket_id))
+        gates = queries_runs.gates_of(conn, ticket_id, head=ticket.head)
+    if publication is None:
+        hint = f"see: autopilot why {ticket_id}"
+        raise RefusedError(
+            "nothing-to-review", f"{ticket_id} is {ticket.state}: no commit has been published", hint=hint
+        )
+    return {
+        "ticket": ticket.model_dump(mode="json"),
+        "publication": asdict(publication),
+        "gates": [record.model_dump(mode="json") for record in gates],
+        "diff": _diff(desk, publication),
+    }
+
+
+def _latest(publications: tuple[Publication, ...]) -> Publication | None:
+    return publications[-1] if publications else None
+
+
+def _diff(desk: Desk, publication: Publication) -> str:
+    judge = desk.paths.run_dir(publication.run_id) / "judge.git"
+    if not judge.is_dir():
+        return ""
+    git = Git(clock=desk.clock, scratch=desk.paths.state)
+    span = f"{publication.base_sha}..{publication.head}"
+    options = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
+    whole = git.run("diff", *options, span, "--", git_dir=judge)
+    cut = whole[:MAX_DIFF_BYTES].decode("utf-8", errors="replace")
+    return cut if len(whole) <= MAX_DIFF_BYTES else f"{cut}\n… cut at {MAX_DIFF_BYTES} bytes\n"

@@ -1,0 +1,128 @@
+"""The digest tells what waits on a person first, never hides a reason, and exists for a quiet night too."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from autopilot.daemon.digest import render
+from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
+from autopilot.schemas.machine import State, WaitingFor
+from autopilot.schemas.ticket import Hold, Ticket
+
+SINCE, UNTIL = 1_767_000_000_000, 1_767_040_000_000
+QUIET = Night(
+    since_ms=SINCE,
+    until_ms=UNTIL,
+    is_on=True,
+    parked=(),
+    drafts=(),
+    failed=(),
+    cancelled=(),
+    waiting=(),
+    working=(),
+    holds=(),
+    money=Money(spent_micro_usd=0, reserved_micro_usd=0, ceiling_micro_usd=25_000_000, has_unknown=False),
+)
+
+
+def ticket(number: int = 1, state: State = State.QUEUED, **facts: object) -> Ticket:
+    base = {
+        "id": f"T-{number}",
+        "short_id": number,
+        "state": state,
+        "title": f"Ticket {number}",
+        "body": "",
+        "repo": "shop",
+        "base": None,
+        "priority": 2,
+        "agent": None,
+        "source_key": None,
+        "branch": f"autopilot/t-{number}-ticket",
+        "created_ms": SINCE,
+        "updated_ms": UNTIL - 1,
+    }
+    return Ticket.model_validate({**base, **facts})
+
+
+@pytest.mark.covers("G04")
+def test_a_night_with_nothing_still_has_a_digest() -> None:
+    text = render.markdown(QUIET)
+    assert "A quiet night" in text
+    assert "$0.00 of $25.00" in text
+
+
+@pytest.mark.covers("G04", "B09")
+def test_what_waits_on_a_person_comes_first_with_its_question_and_its_command() -> None:
+    asked = ticket(3, State.PARKED, waiting_for=WaitingFor.QUESTIONS, reason="the agent asks", hint="")
+    draft = Draft(ticket=ticket(1, State.PUBLISHED), url="https://forge/1", changed_files=2, tests_executed=7)
+    night = replace(QUIET, parked=(asked,), drafts=(draft,), open_questions={"T-3": ("Which currency?",)})
+    text = render.markdown(night)
+    assert text.index("Waits on you") < text.index("Drafts to review")
+    assert "Which currency?" in text
+    assert 'autopilot answer T-3 "…"' in text
+    assert "https://forge/1 (2 files changed, $0.00, 7 tests ran green)" in text
+
+
+@pytest.mark.parametrize("waiting_for", WaitingFor)
+def test_every_kind_of_waiting_names_a_command(waiting_for: WaitingFor) -> None:
+    parked = ticket(2, State.PARKED, waiting_for=waiting_for, reason="because")
+    assert render.next_command(parked).startswith("autopilot ")
+
+
+def test_failures_holds_and_what_did_not_run_name_their_reasons() -> None:
+    night = replace(
+        QUIET,
+        failed=(ticket(4, State.FAILED, reason="three attempts failed", hint="autopilot retry T-4"),),
+        waiting=(ticket(5, reason="waits for T-4"),),
+        holds=(
+            Hold(
+                name="cost-ceiling",
+                scope="host",
+                cause="24 of 25 dollars",
+                since_ms=SINCE,
+                cure="wait",
+                clears_ms=UNTIL,
+            ),
+        ),
+    )
+    text = render.markdown(night)
+    for told in (
+        "three attempts failed → autopilot retry T-4",
+        "waits for T-4",
+        "cost-ceiling: 24 of 25 dollars",
+    ):
+        assert told in text
+
+
+def test_unknown_cost_is_said_aloud() -> None:
+    money = Money(
+        spent_micro_usd=5_000_000, reserved_micro_usd=1, ceiling_micro_usd=25_000_000, has_unknown=True
+    )
+    assert "whole reservation is counted as spent" in render.markdown(replace(QUIET, money=money))
+
+
+def test_text_of_a_ticket_cannot_write_markdown_of_its_own() -> None:
+    hostile = ticket(
+        6, State.FAILED, title="[x](http://evil) <img>", reason="a\n## Drafts to review\n- **T-9** fake"
+    )
+    text = render.markdown(replace(QUIET, failed=(hostile,)))
+    assert "[x](http" not in text
+    assert "\n## Drafts to review" not in text
+
+
+def test_final_tickets_of_earlier_nights_are_left_out_and_parked_ones_are_not() -> None:
+    old = {"updated_ms": SINCE - 1}
+    tickets = (ticket(1, State.PUBLISHED, **old), ticket(2, State.PARKED, **old), ticket(3, State.PUBLISHED))
+    by_state = sort_tickets(tickets, since_ms=SINCE)
+    assert [seen.id for seen in by_state[State.PUBLISHED]] == ["T-3"]
+    assert [seen.id for seen in by_state[State.PARKED]] == ["T-2"]
+
+
+def test_the_same_night_is_given_as_json() -> None:
+    night = replace(QUIET, failed=(ticket(4, State.FAILED),))
+    told = json.loads(json.dumps(render.as_json(night)))
+    assert told["failed"][0]["id"] == "T-4"
+    assert told["money"]["ceiling_micro_usd"] == 25_000_000
