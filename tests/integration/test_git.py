@@ -226,6 +226,16 @@ def test_a_git_that_hangs_is_stopped_and_so_is_what_it_started(repo: Repo, tmp_p
     assert caught.value.code == "git-timeout"
 
 
+def test_a_git_that_is_stopped_or_killed_is_told_apart(git: Git, repo: Repo) -> None:
+    stopped = replace(git, should_stop=lambda: "shutdown")
+    with pytest.raises(GitError, match="was stopped: shutdown") as caught:
+        stopped.run("-c", "alias.hang=!sleep 600", "hang", cwd=repo.checkout)
+    assert (caught.value.code, caught.value.is_transient) == ("git-stopped", True)
+    with pytest.raises(GitError, match="killed by signal 9") as caught:
+        git.run("-c", "alias.die=!kill -9 $PPID", "die", cwd=repo.checkout)
+    assert caught.value.code == "git-killed"
+
+
 def test_a_missing_git_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autopilot.config.environ._USUAL_FOLDERS", ())
     with pytest.raises(GitError) as caught:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
+import secrets
 import threading
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from autopilot.config import environ, proc
@@ -19,6 +18,7 @@ from autopilot.config.gitfault import GitError, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from autopilot.config.clock import Clock
 
@@ -152,14 +152,14 @@ class Git:
     def _once(self, args: tuple[str, ...], where: Where) -> tuple[proc.Exit, bytes]:
         home = self.scratch / "home"
         home.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=self.scratch, prefix="git-") as folder:
-            output = Path(folder) / "out"
+        output, errors = (self.scratch / f"{secrets.token_hex(8)}.{kind}" for kind in ("out", "err"))
+        try:
             ended = proc.run(
                 self._argv(args, where),
                 cwd=where.get("cwd") or where.get("work_tree") or home,
                 env=self._environment(where, home),
                 output=output,
-                stderr=Path(folder) / "err",
+                stderr=errors,
                 stdin=where.get("stdin"),
                 clock=self.clock,
                 wall_s=self.timeout_s,
@@ -168,6 +168,9 @@ class Git:
                 should_stop=self.should_stop,
             )
             return ended, output.read_bytes()
+        finally:
+            output.unlink(missing_ok=True)
+            errors.unlink(missing_ok=True)
 
     def _argv(self, args: tuple[str, ...], where: Where) -> list[str]:
         config = {**_HARDENED, **({} if self.user_config else _ISOLATED), **_shown(where)}
