@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from autopilot.config.logs import logger
+import structlog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +55,7 @@ def in_one(store: Store, work: Callable[[Unit], T]) -> T:
         return work(unit), unit
 
     value, unit = store.transact(attempt)
-    log = logger("store")
-    write = {"debug": log.debug, "info": log.info, "warning": log.warning, "error": log.error}
+    log = structlog.get_logger("store")
     for note in unit.notes:
-        write[note.level](note.event, **dict(note.facts))
+        getattr(log, note.level)(note.event.value, **dict(note.facts))
     return value

@@ -1,0 +1,59 @@
+"""Reads what the daemon and the run wrote, and writes the verdict.
+
+Must not interpret them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autopilot.config.atomic import write_atomically
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.publication import PublishRequest, PublishSpec, PublishVerdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MAX_REQUEST_BYTES = 4 * 1024 * 1024
+
+
+def read_spec(path: Path) -> PublishSpec:
+    """Read our instruction.
+
+    Raises:
+        ConfigError: it is missing or broken; without it there is nowhere to write a verdict to.
+    """
+    try:
+        return PublishSpec.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as exc:
+        raise ConfigError("publish-spec-unreadable", f"cannot read {path}: {_brief(exc)}") from exc
+
+
+def read_request(path: Path) -> tuple[PublishRequest | None, str]:
+    """Read the run's claims: the request, or None and what is wrong with it."""
+    try:
+        if path.stat().st_size > MAX_REQUEST_BYTES:
+            return None, f"the request is larger than {MAX_REQUEST_BYTES:,} bytes"
+        return PublishRequest.model_validate_json(path.read_bytes()), ""
+    except (OSError, ValidationError) as exc:
+        return None, f"the request cannot be read: {_brief(exc)}"
+
+
+def write_verdict(path: Path, verdict: PublishVerdict) -> None:
+    """Put the verdict in place as a whole.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    write_atomically(path, (verdict.model_dump_json(indent=1) + "\n").encode())
+
+
+def _brief(exc: OSError | ValidationError) -> str:
+    """Say what is wrong without repeating the content."""
+    if isinstance(exc, OSError):
+        return exc.strerror or type(exc).__name__
+    faults = [f"{'.'.join(map(str, fault['loc'])) or 'file'}: {fault['msg']}" for fault in exc.errors()]
+    return "; ".join(faults[:3])

@@ -1,0 +1,118 @@
+"""The verdicts that there are, one constructor each; nothing else makes one.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from autopilot.publish.stops import Stop
+from autopilot.schemas.errors import TransientError
+from autopilot.schemas.publication import CheckLine, PublishOutcome, PublishVerdict
+
+if TYPE_CHECKING:
+    from autopilot.publish.stops import WaitingFor
+    from autopilot.schemas.errors import AutopilotError
+    from autopilot.schemas.gate import GateRecord
+    from autopilot.schemas.publication import PublishSpec, PullRequest
+
+RETRY_AFTER_S = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """What is known when a verdict is due."""
+
+    spec: PublishSpec
+    now_ms: int
+    checks: tuple[CheckLine, ...] = ()
+    gates: tuple[GateRecord, ...] = ()
+    pushed: str | None = None
+    base_behind: int | None = None
+
+    def tell(
+        self,
+        outcome: PublishOutcome,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        waiting_for: WaitingFor | None = None,
+        pr: PullRequest | None = None,
+        retry_after_s: float | None = None,
+    ) -> PublishVerdict:
+        """Put a verdict together."""
+        return PublishVerdict(
+            id=self.spec.id,
+            ticket_id=self.spec.ticket_id,
+            run_id=self.spec.run_id,
+            outcome=outcome,
+            code=code,
+            message=message,
+            hint=hint,
+            waiting_for=waiting_for,
+            checks=self.checks,
+            gates=self.gates,
+            pushed=self.pushed,
+            base_behind=self.base_behind,
+            pr=pr,
+            retry_after_s=retry_after_s,
+            finished_ms=self.now_ms,
+        )
+
+
+def opened(story: Story, pr: PullRequest, *, code: str) -> PublishVerdict:
+    """A pull request of our commit is there."""
+    if pr.state == "merged":
+        text = f"pull request {pr.number} was merged already"
+    else:
+        text = f"{'draft' if pr.draft else 'pull request'} {pr.number} is open: {pr.url}"
+    return story.tell(PublishOutcome.PR_OPENED, code, text, pr=pr)
+
+
+def refused(story: Story) -> PublishVerdict:
+    """At least one check failed; nothing left the machine."""
+    failed = [line for line in story.checks if not line.passed]
+    is_ours = {line.check for line in failed} == {"repository"}
+    return story.tell(
+        PublishOutcome.VERIFICATION_FAILED,
+        f"check-{failed[0].check}",
+        f"not published: {', '.join(line.check for line in failed)}",
+        hint="; ".join(reason for line in failed for reason in line.reasons[:2]),
+        waiting_for="configuration" if is_ours else "verification-failed",
+    )
+
+
+def ended(story: Story, error: AutopilotError) -> PublishVerdict:
+    """The checks passed, but delivery ended early: nobody acts (later), or a person."""
+    if isinstance(error, TransientError):
+        return story.tell(
+            PublishOutcome.PUBLISH_DEFERRED,
+            error.code,
+            error.what,
+            hint=error.hint,
+            retry_after_s=error.retry_after_s or RETRY_AFTER_S,
+        )
+    if error.code == "draft-unsupported" and story.pushed:
+        return story.tell(PublishOutcome.PUSHED_AWAITING_PR, error.code, error.what, hint=error.hint)
+    return story.tell(
+        PublishOutcome.VERIFICATION_FAILED,
+        error.code,
+        error.what,
+        hint=error.hint,
+        waiting_for=error.waiting_for if isinstance(error, Stop) else "configuration",
+        pr=error.pr if isinstance(error, Stop) else None,
+    )
+
+
+def bug(story: Story, error: Exception) -> PublishVerdict:
+    """Something that cannot be has happened. What it says is left to the publisher's own output."""
+    return story.tell(
+        PublishOutcome.VERIFICATION_FAILED,
+        "bug",
+        f"the publisher broke: {type(error).__name__}",
+        hint="the publisher's own output has the details; report it",
+        waiting_for="verification-failed",
+    )

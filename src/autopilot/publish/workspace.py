@@ -1,0 +1,54 @@
+"""A private folder for one try, for one publisher at a time.
+
+What a killed try left behind is removed. Must not be used for anything that has to survive.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autopilot.schemas.errors import TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_TRY = "try-"
+
+
+class PublisherBusy(TransientError):
+    """Another publisher is at work on the same publication."""
+
+    def __init__(self, workdir: Path) -> None:
+        """Take the folder that it holds."""
+        super().__init__("publisher-busy", f"another publisher works in {workdir}")
+
+
+@contextmanager
+def workspace(workdir: Path) -> Iterator[Path]:
+    """Give a fresh folder (0700) inside `workdir`, and remove it in the end.
+
+    Raises:
+        PublisherBusy: another publisher is at work on the same publication.
+    """
+    workdir.mkdir(mode=0o700, parents=True, exist_ok=True)
+    handle = os.open(workdir / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise PublisherBusy(workdir) from exc
+        for stale in workdir.glob(f"{_TRY}*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=_TRY, dir=workdir))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(handle)
