@@ -1,8 +1,3 @@
 """Plugins that the whole suite runs under."""
 
-pytest_plugins = [
-    "tests.support.features",
-    "tests.support.needs",
-    "tests.support.fixtures",
-    "tests.support.store_fixtures",
-]
+pytest_plugins = ["tests.support.features", "tests.support.needs", "tests.support.fixtures"]

@@ -1,0 +1,157 @@
+"""What both forges promise, asked of each directly."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from autopilot.publish.askpass import Access
+from autopilot.publish.forges.forge import Forge as Asked
+from autopilot.publish.forges.forge import Wanted
+from autopilot.publish.forges.github import GitHubForge
+from autopilot.publish.forges.local import LocalForge, read_records
+from autopilot.publish.stops import Stop
+from autopilot.schemas.errors import TransientError
+from tests.support.clock import FakeClock
+from tests.support.fixtures import MakeForge
+from tests.support.forge import faults
+from tests.support.forge.faults import CREATE_PULL
+from tests.support.forge.server import Forge
+from tests.support.publication import BASE_FILES, BRANCH
+from tests.support.repos import commit_files
+
+OTHER = "autopilot/t-4-other"
+
+
+@pytest.fixture
+def server(make_forge: MakeForge) -> Forge:
+    made = make_forge()
+    made.repositories.add("o/r", BASE_FILES)
+    return made
+
+
+def push(server: Forge, branch: str = BRANCH) -> str:
+    return commit_files(server.repositories.existing("o/r"), branch, {"x": branch})
+
+
+def github(server: Forge, *, timeout_s: float = 20.0) -> GitHubForge:
+    access = Access({}, server.token)
+    return GitHubForge(server.api_url, "o/r", access, clock=FakeClock(), timeout_s=timeout_s)
+
+
+@pytest.fixture(params=["local", "github"])
+def forge(request: pytest.FixtureRequest, server: Forge, tmp_path: Path) -> Iterator[Asked]:
+    if request.param == "local":
+        yield LocalForge(tmp_path / "records", "o/r", clock=FakeClock(), is_merged=lambda sha: False)
+        return
+    with github(server) as made:
+        yield made
+
+
+def wanted(head: str, branch: str = BRANCH, **other: str) -> Wanted:
+    return Wanted(**{"branch": branch, "base": "main", "head": head, "title": "T", "body": "B ñ\n", **other})
+
+
+def test_a_branch_without_a_pull_request_has_none_and_is_not_protected(forge: Asked) -> None:
+    assert forge.find(BRANCH) is None
+    assert forge.protection(BRANCH) is None
+
+
+@pytest.mark.covers("N17")
+def test_what_is_opened_is_a_draft_and_is_found_by_its_head(forge: Asked, server: Forge) -> None:
+    head = push(server)
+    opened = forge.create(wanted(head))
+    known = forge.find(BRANCH)
+    assert known is not None
+    assert (opened.draft, opened.state) == (True, "open")
+    assert (known.pr, known.head, known.base) == (opened, head, "main")
+    assert known.body.strip() == "B ñ"
+
+
+@pytest.mark.field_report("PUB-001")
+def test_opening_a_second_one_for_the_same_head_gives_the_first(forge: Asked, server: Forge) -> None:
+    head = push(server)
+    assert forge.create(wanted(head)) == forge.create(wanted(head, title="other"))
+
+
+def test_branches_do_not_share_a_pull_request(forge: Asked, server: Forge) -> None:
+    first, second = push(server), push(server, OTHER)
+    one, two = forge.create(wanted(first)), forge.create(wanted(second, OTHER))
+    assert (one.number, two.number) == (1, 2)
+    found = forge.find(OTHER)
+    assert found is not None
+    assert found.pr == two
+
+
+def test_a_text_is_replaced_and_everything_else_stays(forge: Asked, server: Forge) -> None:
+    head = push(server)
+    forge.create(wanted(head))
+    known = forge.find(BRANCH)
+    assert known is not None
+    forge.update(known, body="new\n", head=head)
+    again = forge.find(BRANCH)
+    assert again is not None
+    assert (again.body.strip(), again.pr) == ("new", known.pr)
+
+
+def test_an_answer_that_takes_too_long_is_looked_up(server: Forge) -> None:
+    head = push(server)
+    server.fail_next(faults.slow(CREATE_PULL, delay_s=5))
+    with github(server, timeout_s=1.0) as forge:
+        with pytest.raises(TransientError) as caught:
+            forge.create(wanted(head))
+        assert caught.value.code == "forge-unavailable"
+        assert server.token not in repr(caught.value) + str(caught.value.__cause__)
+
+
+def test_a_server_that_is_not_there_is_named_without_the_token(server: Forge) -> None:
+    server.close()
+    with github(server) as forge, pytest.raises(TransientError) as caught:
+        forge.find(BRANCH)
+    assert caught.value.code == "forge-unavailable"
+    assert server.token not in f"{caught.value!r}{caught.value.__cause__!r}{caught.value.__context__!r}"
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [lambda forge: forge.find(BRANCH), lambda forge: forge.protection(BRANCH)],
+)
+def test_a_server_that_repeats_the_token_does_not_get_it_into_an_error(
+    server: Forge, ask: Callable[[GitHubForge], object]
+) -> None:
+    server.fail_next(faults.Fault(status=403, body={"message": f"not with {server.token}"}))
+    with github(server) as forge, pytest.raises(Stop) as caught:
+        ask(forge)
+    assert "[token]" in str(caught.value)
+    assert server.token not in f"{caught.value!r}{caught.value.what}"
+
+
+def test_a_closed_one_is_found_when_no_open_one_is_there(server: Forge) -> None:
+    head = push(server)
+    with github(server) as forge:
+        forge.create(wanted(head))
+        server.close_pull("o/r", 1)
+        closed = forge.find(BRANCH)
+        forge_again = forge.create(wanted(head))
+        opened = forge.find(BRANCH)
+    assert closed is not None
+    assert opened is not None
+    assert (closed.pr.state, opened.pr.state, opened.pr.number) == ("closed", "open", forge_again.number)
+
+
+def test_a_record_that_cannot_be_read_never_loses_its_number(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    folder.mkdir()
+    (folder / "pr-7.json").write_text("{")
+    forge = LocalForge(folder, "o/r", clock=FakeClock(), is_merged=lambda sha: False)
+    assert forge.create(wanted("a" * 40)).number == 8
+    assert (folder / "pr-7.json").read_text() == "{"
+    assert [record.number for record in read_records(folder)] == [8]
+
+
+def test_a_local_pull_request_whose_commit_reached_the_base_counts_as_merged(tmp_path: Path) -> None:
+    forge = LocalForge(tmp_path, "o/r", clock=FakeClock(), is_merged=lambda sha: sha == "a" * 40)
+    forge.create(wanted("a" * 40))
+    known = forge.find(BRANCH)
+    assert known is not None
+    assert known.pr.state == "merged"
