@@ -1,3 +1,8 @@
 """Plugins that the whole suite runs under."""
 
-pytest_plugins = ["tests.support.features", "tests.support.needs", "tests.support.fixtures"]
+pytest_plugins = [
+    "tests.support.features",
+    "tests.support.needs",
+    "tests.support.fixtures",
+    "tests.support.store_fixtures",
+]

@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from autopilot.daemon import transitions_publish
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, writes
 from autopilot.daemon.store.engine import Store
 from autopilot.schemas.machine import State, Trigger
 from autopilot.schemas.publication import PublishOutcome
-from tests.support import queue
+from tests.support import queue, words
 from tests.support.clock import FakeClock
-from tests.support.queue import USD
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: FakeClock) -> Store:
-    return queue.new_store(tmp_path, clock)
+from tests.support.words import USD
 
 
 def test_a_good_ticket_goes_from_the_queue_to_a_published_draft(store: Store) -> None:
@@ -35,18 +21,18 @@ def test_a_good_ticket_goes_from_the_queue_to_a_published_draft(store: Store) ->
     assert claimed.ticket.run_id == claimed.attempt.run_id
 
     committed = queue.end(store, claimed, queue.result(claimed))
-    assert (committed.state, committed.head, committed.claim_token) == (State.COMMITTED, queue.HEAD, None)
+    assert (committed.state, committed.head, committed.claim_token) == (State.COMMITTED, words.HEAD, None)
     assert committed.spent_micro_usd == USD
 
-    live = transitions_publish.begin_publish(store, committed, base="main", base_sha=queue.BASE)
+    live = transitions_publish.begin_publish(store, committed, base="main", base_sha=words.BASE)
     assert (live.ticket.state, live.publication.tries) == (State.PUBLISHING, 1)
     published = queue.end_publish(store, live, queue.verdict(live, PublishOutcome.PR_OPENED))
 
     assert (published.state, published.pr_url) == (State.PUBLISHED, "https://forge.test/pr/1")
     with store.read() as conn:
         moves = [entry.trigger for entry in queries_tickets.history(conn, "T-1")]
-        assert queries_runs.open_drafts(conn, queue.REPO) == 1
-        assert len(queries_runs.gates_of(conn, "T-1", head=queue.HEAD)) == 3
+        assert queries_runs.open_drafts(conn, words.REPO) == 1
+        assert len(queries_runs.gates_of(conn, "T-1", head=words.HEAD)) == 3
         assert queries_tickets.counts(conn)[State.PUBLISHED] == 1
     assert moves == [
         Trigger.ENQUEUE,

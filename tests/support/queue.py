@@ -11,17 +11,15 @@ from autopilot.daemon.rules import Rules
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.daemon.store.engine import Store, open_store
 from autopilot.daemon.store.rows import Attempt, Claim, LivePublication
-from autopilot.schemas.gate import MANDATORY_GATES, GateRecord, Verdict
 from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullRequest
-from autopilot.schemas.run import Outcome, RunResult, Usage
+from autopilot.schemas.run import Outcome, RunResult
 from autopilot.schemas.ticket import Ticket, TicketDraft
+from tests.support import words
 from tests.support.clock import FakeClock
 
-BASE = "b" * 40
-HEAD = "a" * 40
-USD = 1_000_000
-AGENT = "scripted"
-REPO = "shop"
+BASE, HEAD = words.BASE, words.HEAD
+AGENT, REPO, USD = words.AGENT, words.REPO, words.USD
+gates = words.gates
 RULES = Rules(launch_stagger_ms=0)
 ROOMY = Rules(
     max_parallel_agents=0, per_repo_parallel=0, cost_ceiling_micro_usd=10_000 * USD, launch_stagger_ms=0
@@ -58,36 +56,16 @@ def claim(store: Store, ticket: Ticket, *, agent: str = AGENT, rules: Rules = RO
     return claimed
 
 
-def gates(head: str = HEAD, verdict: Verdict = Verdict.PASSED) -> tuple[GateRecord, ...]:
-    """A gate ledger in which every mandatory gate has this verdict."""
-    return tuple(
-        GateRecord(
-            gate=name, verdict=verdict, mandatory=True, head=head, base=BASE, started_ms=1, duration_ms=1
-        )
-        for name in MANDATORY_GATES
-    )
-
-
 def result(claimed: Claim, outcome: Outcome = Outcome.COMMITTED, **fields: object) -> RunResult:
     """What the claimed run hands in; a committed one is green, and every one cost a known dollar."""
-    is_green = outcome is Outcome.COMMITTED
-    values: dict[str, object] = {
+    named: dict[str, object] = {
         "run_id": claimed.attempt.run_id,
         "ticket_id": claimed.ticket.id,
         "attempt": claimed.attempt.no,
         "fence": claimed.attempt.fence,
-        "outcome": outcome,
-        "code": outcome.value,
-        "message": f"it ended as {outcome.value}",
         "branch": claimed.ticket.branch,
-        "base_sha": BASE,
-        "head": HEAD if is_green else None,
-        "gates": gates() if is_green else (),
-        "usage": Usage(cost_micro_usd=USD, known=True),
-        "started_ms": claimed.attempt.started_ms,
-        "finished_ms": claimed.attempt.started_ms,
     }
-    return RunResult.model_validate(values | fields)
+    return words.result(outcome, **named | fields)
 
 
 def end(

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.schemas.units import micro_usd
+from autopilot.schemas.units import MS_PER_S, micro_usd
 
 if TYPE_CHECKING:
     from autopilot.config.settings import Settings
 
-_S = 1000
 _GIB = 1024**3
 _USD = 1_000_000
 
@@ -34,26 +33,26 @@ class Rules:
     """Zero: unlimited."""
     max_open_drafts: int = 5
     """Per repository. Zero: unlimited."""
-    launch_stagger_ms: int = 2 * _S
+    launch_stagger_ms: int = 2 * MS_PER_S
 
     attempts_per_ticket: int = 3
     releases_per_ticket: int = 10
     sessions_per_ticket: int = 15
     max_ask_rounds: int = 2
 
-    backoff_ms: int = 60 * _S
-    backoff_cap_ms: int = 1800 * _S
+    backoff_ms: int = 60 * MS_PER_S
+    backoff_cap_ms: int = 1800 * MS_PER_S
 
     min_free_disk_bytes: int = 5 * _GIB
     min_free_memory_bytes: int = 2 * _GIB
 
     breaker_open_after: int = 3
-    breaker_cooldown_ms: int = 1800 * _S
-    breaker_cooldown_cap_ms: int = 14_400 * _S
+    breaker_cooldown_ms: int = 1800 * MS_PER_S
+    breaker_cooldown_cap_ms: int = 14_400 * MS_PER_S
 
 
 def rules_of(settings: Settings) -> Rules:
-    """Turn the operator's settings into the judge's numbers."""
+    """Read the numbers out of the settings, in the judge's own units."""
     return Rules(
         run_ceiling_micro_usd=micro_usd(settings.run_ceiling_usd),
         ticket_ceiling_micro_usd=micro_usd(settings.ticket_ceiling_usd),
@@ -62,16 +61,20 @@ def rules_of(settings: Settings) -> Rules:
         max_parallel_agents=settings.max_parallel_agents,
         per_repo_parallel=settings.per_repo_parallel,
         max_open_drafts=settings.max_open_drafts,
-        launch_stagger_ms=round(settings.launch_stagger_s * _S),
+        launch_stagger_ms=_ms(settings.launch_stagger_s),
         attempts_per_ticket=settings.attempts_per_ticket,
         releases_per_ticket=settings.releases_per_ticket,
         sessions_per_ticket=settings.sessions_per_ticket,
         max_ask_rounds=settings.max_ask_rounds,
-        backoff_ms=round(settings.backoff_s * _S),
-        backoff_cap_ms=round(settings.backoff_cap_s * _S),
+        backoff_ms=_ms(settings.backoff_s),
+        backoff_cap_ms=_ms(settings.backoff_cap_s),
         min_free_disk_bytes=round(settings.min_free_disk_gib * _GIB),
         min_free_memory_bytes=round(settings.min_free_memory_gib * _GIB),
         breaker_open_after=settings.breaker.open_after,
-        breaker_cooldown_ms=round(settings.breaker.cooldown_s * _S),
-        breaker_cooldown_cap_ms=round(settings.breaker.cooldown_cap_s * _S),
+        breaker_cooldown_ms=_ms(settings.breaker.cooldown_s),
+        breaker_cooldown_cap_ms=_ms(settings.breaker.cooldown_cap_s),
     )
+
+
+def _ms(duration_s: float) -> int:
+    return round(duration_s * MS_PER_S)

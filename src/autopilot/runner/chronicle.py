@@ -33,8 +33,8 @@ _PARKED: Mapping[Outcome, WaitingFor] = {
     Outcome.CONFIGURATION: WaitingFor.CONFIGURATION,
     Outcome.CREDENTIAL: WaitingFor.CREDENTIAL,
     Outcome.GATES_FAILED: WaitingFor.BREAKER,
-    Outcome.OVER_CEILING: WaitingFor.BREAKER,
-    Outcome.AGENT_MISSING: WaitingFor.BREAKER,
+    Outcome.OVER_CEILING: WaitingFor.BUDGET,
+    Outcome.AGENT_MISSING: WaitingFor.CONFIGURATION,
 }
 # Source: contract, "Breakers": the trigger's number, and the cause that the halt reason names.
 _TRIPPED: Mapping[Outcome, tuple[int, str]] = {

@@ -18,8 +18,11 @@ def git_starts(module: Module) -> list[str]:
         for line, name in imports(module)
         if name.partition(".")[0] in {"git", "pygit2"}
     ]
+    walked_over = {
+        node.iter for node in ast.walk(module.tree) if isinstance(node, ast.For | ast.comprehension)
+    }
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.List | ast.Tuple) and node.elts:
+        if isinstance(node, ast.List | ast.Tuple) and node.elts and node not in walked_over:
             first = node.elts[0]
             value = first.value if isinstance(first, ast.Constant) else None
             if isinstance(value, str) and (value == "git" or value.endswith("/git")) and len(node.elts) > 1:
@@ -42,6 +45,11 @@ def test_a_second_start_of_git_would_be_found() -> None:
         "from git import Repo",
     ):
         assert git_starts(parse(f"{SRC}/runner/x.py", text)), text
-    for text in ("which('git')", "tools = {'git'}", "from autopilot.config.git import Git"):
+    for text in (
+        "which('git')",
+        "tools = {'git'}",
+        "for x in ('git', 'ssh'): y",
+        "from autopilot.config.git import Git",
+    ):
         assert not git_starts(parse(f"{SRC}/runner/x.py", text)), text
     assert git_starts(next(module for module in modules() if module.path == FUNNEL))

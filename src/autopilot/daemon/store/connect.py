@@ -33,7 +33,7 @@ def reader(database: Path) -> Engine:
     return _prepared(engine, begin="BEGIN", pragmas={"query_only": 1})
 
 
-def writer(database: Path, role: Role) -> Engine:
+def writer(database: Path, role: Role, busy_ms: int = BUSY_MS) -> Engine:
     """Open for writing, one connection: threads queue for it here and not in SQLite's blind waiting.
 
     Only the daemon's connection checkpoints the write-ahead log: SQLite before 3.51.3 can lose a commit when
@@ -43,7 +43,9 @@ def writer(database: Path, role: Role) -> Engine:
         _url(database), poolclass=QueuePool, pool_size=1, max_overflow=0, pool_timeout=_POOL_WAIT_S
     )
     pages = _CHECKPOINT_PAGES if role == "daemon" else 0
-    return _prepared(engine, begin="BEGIN IMMEDIATE", pragmas={"wal_autocheckpoint": pages})
+    return _prepared(
+        engine, begin="BEGIN IMMEDIATE", pragmas={"wal_autocheckpoint": pages, "busy_timeout": busy_ms}
+    )
 
 
 def migrator(database: Path) -> Engine:

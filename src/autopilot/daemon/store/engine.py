@@ -11,9 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from sqlalchemy import text
-
-from autopilot.daemon.store import connect, migrate
+from autopilot.daemon.store import connect, health, migrate
 from autopilot.daemon.store.damage import damaged, set_aside, translated
 from autopilot.schemas.errors import InvariantError, TransientError
 
@@ -96,9 +94,9 @@ class Store:
             ConfigError: `database-damaged`, with the first fault.
         """
         with self.read() as conn:
-            verdict = conn.execute(text("PRAGMA quick_check(1)")).scalar_one()
-        if verdict != "ok":
-            raise damaged(self.database, str(verdict))
+            found = health.fault(conn)
+        if found is not None:
+            raise damaged(self.database, found)
 
     def close(self) -> None:
         """Let the database go."""
@@ -107,13 +105,14 @@ class Store:
         os.close(self._seat)
 
 
-def open_store(database: Path, clock: Clock, *, role: Role = "cli") -> Store:
+def open_store(database: Path, clock: Clock, *, role: Role = "cli", busy_ms: int = connect.BUSY_MS) -> Store:
     """Open the database; make it where there never was one, upgrade it where it is older.
 
     Args:
         database: the file; its folder must exist and be on a local disk.
         clock: what stamps rows and backups.
         role: the daemon checks the whole structure at start and is the only one to checkpoint.
+        busy_ms: how long one try for the write lock waits; there are six.
 
     Raises:
         ConfigError: `database-damaged`, `database-missing`, `database-newer`, `database-in-use`,
@@ -121,7 +120,9 @@ def open_store(database: Path, clock: Clock, *, role: Role = "cli") -> Store:
     """
     with translated(database):
         seat = migrate.take_seat(database, clock)
-    store = Store(database, clock, role, connect.reader(database), connect.writer(database, role), seat)
+    store = Store(
+        database, clock, role, connect.reader(database), connect.writer(database, role, busy_ms), seat
+    )
     with ExitStack() as undo:
         undo.callback(store.close)
         if role == "daemon":

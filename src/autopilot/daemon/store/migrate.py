@@ -51,11 +51,7 @@ def take_seat(database: Path, clock: Clock) -> int:
     seat = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
     with ExitStack() as undo:
         undo.callback(os.close, seat)
-        _lock(seat, fcntl.LOCK_SH, database)
-        if _revision(database, seat) != HEAD:
-            _lock(seat, fcntl.LOCK_EX, database)
-            _bring_up(database, seat, clock)
-            _lock(seat, fcntl.LOCK_SH, database)
+        _settle(database, seat, clock)
         if not os.pread(seat, 1, 0):
             os.pwrite(seat, _CREATED, 0)
             os.fsync(seat)
@@ -73,19 +69,30 @@ def back_up(database: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
-def _lock(seat: int, kind: int, database: Path) -> None:
-    """Take the lock, or say who would have to let go. A conversion gives the old lock up first: flock(2)."""
+def _settle(database: Path, seat: int, clock: Clock) -> None:
+    """Come to hold the shared lock on a database of our schema, whoever of several brings it there."""
     pause = threading.Event()
     for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(seat, kind | fcntl.LOCK_NB)
-        except BlockingIOError:
-            pause.wait(_LOCK_POLL_S)
-        else:
-            return
+        if _is_locked(seat, fcntl.LOCK_SH):
+            if _revision(database, seat) == HEAD:
+                return
+            if _is_locked(seat, fcntl.LOCK_EX):
+                _bring_up(database, seat, clock)
+                fcntl.flock(seat, fcntl.LOCK_SH)  # who slips in between finds nothing to do
+                return
+        pause.wait(_LOCK_POLL_S)
     what = f"the database {database} has an older schema and another process has it open"
     hint = "stop the daemon (`autopilot off`, then stop the service), then try again"
     raise ConfigError("database-in-use", what, hint=hint)
+
+
+def _is_locked(seat: int, kind: int) -> bool:
+    """Try for the lock; the one held before is given up either way. Source: flock(2)."""
+    try:
+        fcntl.flock(seat, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _revision(database: Path, seat: int) -> str | None:

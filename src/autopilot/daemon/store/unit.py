@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-import structlog
+from autopilot.config.logs import logger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,8 @@ def in_one(store: Store, work: Callable[[Unit], T]) -> T:
         return work(unit), unit
 
     value, unit = store.transact(attempt)
-    log = structlog.get_logger("store")
+    log = logger("store")
+    write = {"debug": log.debug, "info": log.info, "warning": log.warning, "error": log.error}
     for note in unit.notes:
-        getattr(log, note.level)(note.event.value, **dict(note.facts))
+        write[note.level](note.event, **dict(note.facts))
     return value

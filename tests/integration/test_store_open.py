@@ -1,0 +1,229 @@
+"""Opening the database: made once, private, refused when damaged, never taken for empty."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from autopilot.daemon.store import queries_tickets
+from autopilot.daemon.store.engine import Store, open_store, set_aside
+from autopilot.schemas.errors import AutopilotError, ConfigError, InvariantError, TransientError
+from autopilot.schemas.machine import State
+from tests.support import queue
+from tests.support.clock import FakeClock
+
+
+def filled(folder: Path, tickets: int = 40) -> Path:
+    """A database on its own, with nothing left in a write-ahead log."""
+    store = queue.new_store(folder)
+    for number in range(tickets):
+        queue.add(store, f"Ticket {number}", body="x" * 1500)
+    store.checkpoint()
+    store.close()
+    return store.database
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def pragma(store: Store, name: str) -> tuple[object, object]:
+    with store.read() as reading, store.write() as writing:
+        return tuple(conn.execute(text(f"PRAGMA {name}")).scalar() for conn in (reading, writing))  # type: ignore[return-value]
+
+
+def test_a_new_database_is_private_and_keeps_what_is_written(tmp_path: Path) -> None:
+    old_mask = os.umask(0)
+    try:
+        store = queue.new_store(tmp_path)
+        queue.add(store, "First")
+        assert {mode(path) for path in tmp_path.iterdir() if path.is_file()} == {0o600}
+        store.close()
+    finally:
+        os.umask(old_mask)
+    again = open_store(tmp_path / "autopilot.db", FakeClock())
+    with again.read() as conn:
+        assert [ticket.title for ticket in queries_tickets.tickets(conn)] == ["First"]
+    again.close()
+
+
+def test_commits_survive_a_power_cut_and_only_the_daemon_checkpoints(tmp_path: Path) -> None:
+    daemon = queue.new_store(tmp_path)
+    other = open_store(daemon.database, FakeClock(), role="cli")
+    assert pragma(daemon, "journal_mode") == ("wal", "wal")
+    assert pragma(daemon, "synchronous")[1] == 2  # FULL
+    assert pragma(daemon, "foreign_keys") == (1, 1)
+    assert pragma(daemon, "wal_autocheckpoint")[1] == 1000
+    assert pragma(other, "wal_autocheckpoint")[1] == 0
+    with pytest.raises(InvariantError, match="checkpoint-by-other"):
+        other.checkpoint()
+    other.close()
+    daemon.close()
+
+
+def test_a_reader_cannot_write(tmp_path: Path) -> None:
+    store = queue.new_store(tmp_path)
+    with pytest.raises(ConfigError, match="database-unwritable"), store.read() as conn:
+        conn.execute(text("DELETE FROM tickets"))
+    store.close()
+
+
+def _empty(database: Path) -> None:
+    database.write_bytes(b"")
+
+
+def _overwrite_middle(database: Path) -> None:
+    with database.open("r+b") as file:
+        file.seek(database.stat().st_size // 2 // 4096 * 4096)
+        file.write(b"\xa5" * 4096)
+
+
+def _halve(database: Path) -> None:
+    os.truncate(database, database.stat().st_size // 2)
+
+
+def _replace_by_text(database: Path) -> None:
+    database.write_text("not a database, however long it is", encoding="utf-8")
+
+
+def _replace_by_foreign(database: Path) -> None:
+    database.unlink()
+    with closing(sqlite3.connect(database)) as raw:
+        raw.execute("CREATE TABLE notes (line TEXT)")
+
+
+DAMAGE: dict[str, Callable[[Path], None]] = {
+    "empty": _empty,
+    "4 KiB overwritten": _overwrite_middle,
+    "cut in half": _halve,
+    "no database": _replace_by_text,
+    "another program's database": _replace_by_foreign,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
+def test_dmn_024_a_damaged_database_is_refused_by_name_and_left_as_it_is(
+    tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    database = filled(tmp_path)
+    damage(database)
+    before = database.read_bytes()
+    with pytest.raises(ConfigError, match="database-damaged") as caught:
+        open_store(database, FakeClock(), role="daemon")
+    assert str(database) in caught.value.what
+    assert "--set-aside" in caught.value.hint
+    assert database.read_bytes() == before
+
+
+def test_dmn_024_a_database_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    database = filled(tmp_path, 1)
+    database.unlink()
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="database-missing"):
+            open_store(database, FakeClock(), role="cli")
+    assert not database.exists()
+
+
+def test_dmn_024_an_old_database_under_a_newer_log_is_never_an_empty_queue(tmp_path: Path) -> None:
+    database = filled(tmp_path, 50)
+    old = database.read_bytes()
+    store = open_store(database, FakeClock(), role="cli")  # it does not checkpoint
+    for number in range(50):
+        queue.add(store, f"Later {number}", body="y" * 300)
+    log = database.with_name(database.name + "-wal").read_bytes()
+    store.close()
+    database.write_bytes(old)
+    database.with_name(database.name + "-wal").write_bytes(log)
+    try:
+        again = open_store(database, FakeClock(), role="daemon")
+    except ConfigError as error:
+        assert error.code == "database-damaged"  # noqa: PT017 - either end is right
+    else:
+        with again.read() as conn:
+            assert queries_tickets.counts(conn)[State.QUEUED] >= 50
+        again.close()
+
+
+def test_dmn_024_tickets_that_contradict_their_history_are_damage(tmp_path: Path) -> None:
+    database = filled(tmp_path, 3)
+    with closing(sqlite3.connect(database)) as raw:
+        raw.execute("DELETE FROM history WHERE ticket = 2")
+        raw.commit()
+    with pytest.raises(ConfigError, match=r"T-2.*database-damaged"):
+        open_store(database, FakeClock(), role="daemon")
+
+
+def test_dmn_024_damage_met_while_reading_is_named_and_health_sees_it(tmp_path: Path) -> None:
+    database = filled(tmp_path)
+    store = open_store(database, FakeClock(), role="cli")
+    _overwrite_middle(database)
+    with pytest.raises(ConfigError, match="database-damaged"):
+        store.check()
+    store.close()
+
+
+def test_damaged_files_are_set_aside_only_on_a_persons_word_and_then_a_new_queue_begins(
+    tmp_path: Path,
+) -> None:
+    database = filled(tmp_path)
+    _empty(database)
+    folder = set_aside(database, FakeClock())
+    assert (folder / "autopilot.db").read_bytes() == b""
+    store = open_store(database, FakeClock(), role="daemon")
+    with store.read() as conn:
+        assert queries_tickets.tickets(conn) == ()
+    store.close()
+
+
+def test_the_newest_backup_is_offered(tmp_path: Path) -> None:
+    store = queue.new_store(tmp_path)
+    queue.add(store, "Kept")
+    copy = tmp_path / "backups" / "daily.db"
+    store.backup(copy)
+    store.close()
+    assert mode(copy) == 0o600
+    _empty(store.database)
+    with pytest.raises(ConfigError) as caught:
+        open_store(store.database, FakeClock())
+    assert str(copy) in caught.value.hint
+    copy.replace(store.database)
+    restored = open_store(store.database, FakeClock(), role="daemon")
+    with restored.read() as conn:
+        assert [ticket.title for ticket in queries_tickets.tickets(conn)] == ["Kept"]
+    restored.close()
+
+
+def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
+    database = filled(tmp_path, 1)
+    with closing(sqlite3.connect(database)) as raw:
+        raw.execute("UPDATE alembic_version SET version_num = '9999'")
+        raw.commit()
+    with pytest.raises(ConfigError, match="newer") as caught:
+        open_store(database, FakeClock())
+    assert caught.value.code == "database-newer"
+
+
+def test_a_lock_that_is_never_let_go_ends_in_busy_and_not_in_a_wait_for_ever(tmp_path: Path) -> None:
+    queue.new_store(tmp_path).close()
+    store = open_store(tmp_path / "autopilot.db", FakeClock(), busy_ms=20)
+    with closing(sqlite3.connect(store.database, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(TransientError, match="database-busy"):
+            queue.add(store)
+        other.execute("ROLLBACK")
+    assert queue.add(store).id == "T-1"
+    store.close()
+
+
+def test_a_folder_that_cannot_be_written_names_itself(tmp_path: Path) -> None:
+    missing = tmp_path / "nowhere" / "autopilot.db"
+    with pytest.raises((AutopilotError, OSError)) as caught:
+        open_store(missing, FakeClock())
+    assert "nowhere" in str(caught.value)
