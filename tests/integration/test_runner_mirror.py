@@ -37,6 +37,7 @@ def on_default(host: Host, repo: Repo, cached: str | None = None) -> RunSpec:
     )
 
 
+@pytest.mark.covers("B19")
 @pytest.mark.parametrize("base", repo_layouts.ODD_BASES)
 @pytest.mark.field_report("GIT-008")
 def test_whatever_the_default_branch_is_called_it_is_found(host: Host, tmp_path: Path, base: str) -> None:
@@ -125,7 +126,7 @@ def test_branches_that_differ_only_in_case_are_not_fetched_and_block_nobody(host
     spec = host.spec(repo)
     host.fetch(spec)
     refs = git(spec.repo.mirror, "for-each-ref", "--format=%(refname)").split()
-    assert refs == [base_ref("main")]
+    assert set(refs) == {base_ref("main"), "refs/autopilot/incoming"}
 
 
 def test_two_bases_that_differ_only_in_case_or_by_a_folder_stand_side_by_side(host: Host, repo: Repo) -> None:
@@ -147,3 +148,16 @@ def test_the_base_is_the_remotes_as_it_is_now_even_when_it_was_rewound(host: Hos
     assert host.fetch(spec)[1] == tip
     git(repo.remote, "update-ref", "refs/heads/main", repo.base_sha)
     assert host.fetch(spec)[1] == repo.base_sha
+
+
+def test_a_branch_that_git_will_not_take_over_is_no_reason_to_use_an_old_base(
+    host: Host, repo: Repo, tmp_path: Path
+) -> None:
+    spec = host.spec(repo)
+    host.fetch(spec)
+    move_remote(repo)
+    clone = repo_layouts.shallow_clone(repo, tmp_path / "shallow")
+    shallow = spec.model_copy(update={"repo": spec.repo.model_copy(update={"url": str(clone.checkout)})})
+    found = failure(host, shallow)
+    assert (found.outcome, found.code) == (Outcome.CONFIGURATION, "base-not-fetched")
+    assert "--unshallow" in found.hint

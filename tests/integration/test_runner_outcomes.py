@@ -93,7 +93,7 @@ def test_a_question_ends_the_run_and_its_answer_carries_the_next_one(host: Host,
     assert "right" in (second.run_dir / "prompt-1.md").read_text()
 
 
-@pytest.mark.covers("E12", "E27", "A26", "E11", "E05")
+@pytest.mark.covers("A26", "E05", "E07", "E11", "E12", "E27", "O14", "O36", "T08")
 def test_red_gates_go_back_to_the_agent_three_times_and_then_trip_the_breaker(host: Host, repo: Repo) -> None:
     rounds: list[Steps] = [
         [{"write": {"path": "answer.txt", "text": f"wrong {number}\n"}}] for number in range(3)
@@ -113,9 +113,12 @@ def test_red_gates_go_back_to_the_agent_three_times_and_then_trip_the_breaker(ho
     )
     assert state.circuit_breaker is not None
     assert (state.circuit_breaker.tripped, state.circuit_breaker.trigger) == (True, 1)
+    assert state.circuit_breaker.checkpoint is not None
+    assert (state.circuit_breaker.checkpoint.phase, state.circuit_breaker.checkpoint.iteration) == (2, 3)
     assert (spec.worktree / "answer.txt").read_text() == "wrong 2\n"
 
 
+@pytest.mark.covers("O31")
 def test_what_round_one_did_not_mend_round_two_may_and_one_commit_comes_of_it(host: Host, repo: Repo) -> None:
     spec = host.spec(repo, host.agent([{"write": {"path": "other.txt", "text": "x"}}], MEND))
     result = run_here(spec)

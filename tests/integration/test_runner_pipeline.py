@@ -79,7 +79,7 @@ def in_order(seen: Sequence[str], *wanted: str) -> bool:
     return all(name in rest for name in wanted)
 
 
-@pytest.mark.covers("A01", "A02", "A06", "A13", "B04", "B18", "N43", "O01")
+@pytest.mark.covers("A01", "A02", "A06", "A13", "B04", "B18", "N01", "N43", "O01", "O09", "K13", "K14")
 def test_a_ticket_becomes_a_committed_result_with_a_request_to_publish(host: Host, repo: Repo) -> None:
     before = fingerprint(repo.checkout)
     spec = host.spec(repo, host.agent(mending_steps(repo.project)))
@@ -115,6 +115,17 @@ def test_a_ticket_becomes_a_committed_result_with_a_request_to_publish(host: Hos
     )
     state = read_state(spec.run_dir / "agent-state.json")
     assert (state.status, state.current_phase) == ("complete", 5)
+    assert (state.base_branch, state.base_branch_source, state.workspace_source) == (
+        "main",
+        "input",
+        "autopilot",
+    )
+    assert state.baseline is not None
+    assert state.baseline.tests is not None
+    assert (state.baseline.tests.status, len(state.baseline.tests.failing)) == ("red", 1)
+    assert state.commit is not None
+    assert state.commit.sha == result.head
+    assert state.autopilot
     statuses = {number: phase.status for number, phase in state.phases.items()}
     assert statuses == {"0": "done", "1": "done", "2": "done", "3": "skipped", "4": "done", "5": "done"}
     assert json.loads((spec.run_dir / "result.json").read_text())["result_version"] == 1
@@ -200,6 +211,7 @@ def test_asked_to_end_it_ends_everything_and_says_stopped(
     assert read_state(spec.run_dir / "agent-state.json").status == "paused"
 
 
+@pytest.mark.covers("A16", "I20")
 def test_the_agent_sees_its_own_variables_and_no_secret_of_anybody_else(host: Host, small: Repo) -> None:
     script = "env > environment; git config user.name >> environment; echo right > answer.txt"
     agent = host.agent([{"run": ["sh", "-c", script]}]).model_copy(update={"env_pass": ("MY_TOKEN",)})

@@ -43,8 +43,9 @@ def test_what_the_agent_did_to_its_repository_is_named(desk: Desk, tmp_path: Pat
     desk.play(git_agents.plants_commands(tmp_path / "agent", desk.repo.project))
     (desk.workspace.repository / "objects/info/alternates").write_text("/elsewhere\n")
     (desk.tree / ".git").unlink()
-    names = {Path(name).name for name in differences(before, fingerprint(desk.workspace))}
-    assert {"config", "alternates", ".git", "pre-commit"} <= names
+    names = set(differences(before, fingerprint(desk.workspace)))
+    wanted = {"repo.git/config", "repo.git/objects/info/alternates", "T-1/.git", "repo.git/hooks/pre-commit"}
+    assert wanted <= names
 
 
 def test_ordinary_work_with_git_trips_nothing(desk: Desk, tmp_path: Path) -> None:

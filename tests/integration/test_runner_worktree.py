@@ -76,6 +76,7 @@ def test_eight_runs_at_once_on_one_repository_all_get_their_worktree(host: Host,
     assert (repo.checkout / ".git" / "config.lock").exists()
 
 
+@pytest.mark.covers("S07")
 @pytest.mark.field_report("GIT-013")
 def test_a_retry_after_the_worktree_was_deleted_by_hand_gets_a_new_one(host: Host, repo: Repo) -> None:
     first = host.cut(host.spec(repo))

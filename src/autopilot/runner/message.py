@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 import textwrap
+from typing import TYPE_CHECKING
 
 from autopilot.config.plain import plain
+
+if TYPE_CHECKING:
+    from autopilot.schemas.run import RunSpec
 
 MAX_SUBJECT_CHARS = 100
 MAX_SUMMARY_CHARS = 4000
@@ -21,6 +25,7 @@ _CLOSING = re.compile(
     r"(?=\s*:?\s+(?:issues?\s+)?(?:[\w.-]+/[\w.-]+)?(?:#\d|GH-\d|[A-Z][A-Z0-9]+-\d|https?://\S+/(?:issues|work_items)/\d))",
     re.IGNORECASE,
 )
+_PLACE = re.compile(r"(?<![\w.:/~-])(?:~|/[\w.@+-]+)/[\w.@+-]")
 _MENTION = re.compile(r"(?<![\w`])@(?=[A-Za-z0-9])")
 _TRAILER = re.compile(r"^[A-Za-z][A-Za-z0-9-]*-(?:by|with|id):\s", re.IGNORECASE)
 _ATTRIBUTION = re.compile(
@@ -46,6 +51,18 @@ def outbound_text(text: str) -> str:
 def neutral_text(text: str) -> str:
     """Put `Ref` in place of a closing keyword, and part the sign of a mention from its name."""
     return _MENTION.sub("@ ", _CLOSING.sub("Ref", text))
+
+
+def without_places(text: str, spec: RunSpec) -> str:
+    """Take this machine's folders out of a text: a path in the worktree becomes relative to it."""
+    for place in (spec.worktree, spec.worktree.resolve()):
+        text = text.replace(f"{place}/", "").replace(str(place), ".")
+    return text.replace(str(spec.run_dir), "(run)")
+
+
+def holds_place(text: str) -> bool:
+    """Tell whether a text names an absolute path."""
+    return bool(_PLACE.search(text))
 
 
 def _subject(title: str) -> str:

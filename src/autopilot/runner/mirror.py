@@ -9,8 +9,11 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from autopilot.config.git import GitError
+from autopilot.runner.failure import RunFailure
 from autopilot.runner.locks import clear_stale_locks, held
 from autopilot.runner.places import git_path, object_format, platform_config
+from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from autopilot.schemas.run import RepoSpec
 
 _HEX_DIGITS = 16
+_INCOMING = "refs/autopilot/incoming"
 
 
 def base_ref(base: str) -> str:
@@ -52,22 +56,46 @@ def fetch_base(
         on_lock_removed: told of each lock that a killed git had left.
 
     Raises:
-        RunFailure: another run holds the mirror; infrastructure.
+        RunFailure: another run holds the mirror, or git would not take the branch over.
         GitError: the fetch failed.
     """
     mirror, ref = spec.mirror, base_ref(base.name)
     mirror.parent.mkdir(parents=True, exist_ok=True)
     with held(mirror.with_name(mirror.name + ".lock"), timeout_s=git.timeout_s, clock=git.clock):
         _ensure(git, mirror, object_format(remote.branches[base.name]))
-        names = ("config.lock", "packed-refs.lock", "shallow.lock", "HEAD.lock", f"{ref}.lock")
+        names = (
+            "config.lock",
+            "packed-refs.lock",
+            "shallow.lock",
+            "HEAD.lock",
+            f"{ref}.lock",
+            f"{_INCOMING}.lock",
+        )
         for path in clear_stale_locks((git_path(git, mirror, name) for name in names), git.clock):
             on_lock_removed(path)
-        network.run(
-            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
-            *("--refmap=", "--", spec.url, f"+refs/heads/{base.name}:{ref}"),
-            git_dir=mirror,
+        sha = _fetch(git, network, spec, branch=base.name)
+        git.run("update-ref", ref, sha, git_dir=mirror)
+        return sha
+
+
+def _fetch(git: Git, network: Git, spec: RepoSpec, *, branch: str) -> str:
+    """Fetch one branch under a name that is free: an update that git refuses must not pass for an old one."""
+    mirror = spec.mirror
+    git.run("update-ref", "-d", _INCOMING, git_dir=mirror)
+    network.run(
+        *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules"),
+        *("--refmap=", "--", spec.url, f"+refs/heads/{branch}:{_INCOMING}"),
+        git_dir=mirror,
+    )
+    try:
+        sha = git.run("rev-parse", "--verify", "--quiet", f"{_INCOMING}^{{commit}}", git_dir=mirror)
+    except GitError as exc:
+        what = f"git would not fetch {branch!r} from the repository {spec.name!r}"
+        hint = (
+            "is it a shallow clone? Run git fetch --unshallow in it, or give the address it was cloned from"
         )
-        return git.run("rev-parse", "--verify", f"{ref}^{{commit}}", git_dir=mirror).decode().strip()
+        raise RunFailure(Outcome.CONFIGURATION, "base-not-fetched", what, hint=hint) from exc
+    return sha.decode().strip()
 
 
 def _ensure(git: Git, mirror: Path, objects: str) -> None:

@@ -169,6 +169,8 @@ class _Close:
 
     def _tell_end(self, ended: proc.Exit, code: str) -> None:
         self.ear.tell_spend()
+        if ended.survivors:
+            self.shop.notebook.warn([f"{len(ended.survivors)} processes of the agent could not be ended"])
         facts = {
             "code": code,
             "exit": ended.code,

@@ -35,7 +35,10 @@ def fingerprint(workspace: Workspace) -> Mapping[str, str]:
     places += [workspace.admin / name for name in _OF_A_WORKTREE]
     places.append(workspace.worktree / ".git")
     files = (file for place in places for file in _files(place))
-    return dict(sorted((str(file), _digest(file)) for file, _ in zip(files, range(_MAX_FILES), strict=False)))
+    prints = (
+        (_shown(file, workspace), _digest(file)) for file, _ in zip(files, range(_MAX_FILES), strict=False)
+    )
+    return dict(sorted(prints))
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
@@ -74,7 +77,7 @@ class UserConfig:
         """
         if self.path.read_bytes() == self.content:
             return ()
-        told = [f"the configuration of the user's clone was changed during the run: {self.path}"]
+        told = ["the configuration of the user's clone was changed during the run"]
         if _bare(git, self.path) != self.bare:
             self._put_back(git)
             told.append("core.bare of the user's clone was flipped and has been put back")
@@ -94,6 +97,14 @@ def local_path(url: str) -> Path | None:
         return Path(url)
     parts = urlsplit(url)
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
+
+
+def _shown(file: Path, workspace: Workspace) -> str:
+    """Name a file without telling where on this machine it lies."""
+    for root in (workspace.repository, workspace.worktree):
+        if file.is_relative_to(root):
+            return f"{root.name}/{file.relative_to(root)}"
+    return file.name
 
 
 def _bare(git: Git, config: Path) -> bytes | None:

@@ -174,10 +174,17 @@ def test_a_good_result_followed_by_a_bad_exit_is_kept_with_a_warning(code: int) 
 
 
 @pytest.mark.field_report("AGT-022")
-@pytest.mark.parametrize("code", [1, 2, 127, -6])
+@pytest.mark.parametrize("code", [1, 2, -6])
 def test_a_failure_without_a_word_is_an_unknown_failure(code: int) -> None:
     report, _ = play(b"", code)
     assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-failed-unknown")
+
+
+@pytest.mark.parametrize("code", [126, 127])
+def test_a_launcher_that_finds_no_program_means_that_the_agent_is_missing(code: int) -> None:
+    report, _ = play(b"env: node: No such file or directory\n", code, "env: node: No such file or directory")
+    assert (report.outcome, report.code) == (Outcome.AGENT_MISSING, "agent-missing")
+    assert "node" in report.message
 
 
 @pytest.mark.parametrize("code", [0, 1])

@@ -87,6 +87,7 @@ def test_one_unusable_cost_makes_the_whole_unknown(cost: object) -> None:
         (lines("some words"), Ending(3, None, ""), Outcome.AGENT_FAILED, "agent-failed"),
         (b"", Ending(3, None, "stderr"), Outcome.AGENT_FAILED, "agent-failed"),
         (b"", Ending(1, None, ""), Outcome.AGENT_FAILED, "agent-failed-unknown"),
+        (b"", Ending(127, None, "sh: x: not found"), Outcome.AGENT_MISSING, "agent-missing"),
         (b"", Ending(None, 9, ""), Outcome.AGENT_FAILED, "agent-failed-unknown"),
     ],
 )

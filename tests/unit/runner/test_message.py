@@ -1,6 +1,13 @@
 import pytest
 
-from autopilot.runner.message import commit_message, neutral_text, outbound_text
+from autopilot.runner.message import (
+    commit_message,
+    holds_place,
+    neutral_text,
+    outbound_text,
+    without_places,
+)
+from tests.unit.runner.test_prompt import spec as run_spec
 
 
 def test_a_message_has_a_subject_the_summary_and_the_ticket() -> None:
@@ -69,6 +76,16 @@ def test_words_about_generated_code_stay() -> None:
 def test_terminal_escapes_and_direction_marks_are_left_out() -> None:
     message = commit_message(title="A\x1b[31m red\u202e title", summary="b\x07", ticket_id="T-1")
     assert message == "A red title\n\nb\n\nRef: T-1\n"
+
+
+def test_a_place_on_this_machine_is_made_relative_or_noticed() -> None:
+    spec = run_spec()
+    text = f"I changed {spec.worktree}/bill/split.py in {spec.worktree}, see {spec.run_dir}/agent-1.log"
+    assert without_places(text, spec) == "I changed bill/split.py in ., see (run)/agent-1.log"
+    for place in ("/home/me/x", "see (/var/lib/autopilot/x)", "~/notes"):
+        assert holds_place(place)
+    for other in ("https://host/a/b", "a/b/c", "and/or", "either / or", "src/x.py"):
+        assert not holds_place(other)
 
 
 def test_a_long_title_is_cut_at_a_word_and_a_long_summary_at_its_end() -> None:

@@ -55,6 +55,11 @@ class Ending:
         """Tell whether the process said that all went well."""
         return self.code == 0
 
+    @property
+    def is_not_found(self) -> bool:
+        """Tell whether a launcher could not find or start the real program. Source: POSIX sh, 2.8.2."""
+        return self.code in {126, 127}
+
     def __str__(self) -> str:
         """Name the exit code or the signal."""
         return f"signal {self.signal}" if self.signal else f"exit {self.code}"

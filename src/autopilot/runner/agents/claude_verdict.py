@@ -105,6 +105,8 @@ def _said(result: Mapping[str, Any]) -> str:
 
 
 def _without_result(stream: ClaudeStream, ending: Ending) -> Verdict:
+    if not stream.lines.objects and ending.is_not_found:
+        return Outcome.AGENT_MISSING, "agent-missing", "its launcher cannot start it; is Node.js there?"
     if not stream.lines.objects and stream.lines.damaged:
         hint = "is the program in the agent's argv Claude Code? It must know --output-format stream-json"
         return Outcome.AGENT_FAILED, "agent-output-not-json", hint

@@ -135,6 +135,8 @@ class CommandAgent:
         if ending.is_clean or result_ok is True:
             return None, "agent-finished", "the agent came to its end"
         said = one_line(ending.tail) or one_line(self._said)
+        if ending.is_not_found:
+            return Outcome.AGENT_MISSING, "agent-missing", f"the agent cannot be started ({ending}): {said}"
         code = "agent-failed" if said else "agent-failed-unknown"
         return Outcome.AGENT_FAILED, code, f"the agent ended ({ending}): {said or 'it said nothing'}"
 

@@ -50,7 +50,7 @@ def take(shop: Shop, ready: Ready, *, summary: str) -> Taken:
     if snapshot.problems or not snapshot.is_changed:
         if kept.shas and not snapshot.is_changed:
             shop.notebook.warn(
-                [f"the agent's own commits are kept in {ready.judge.place}, not in its folder"]
+                ["the agent's own commits are kept (judge.git), though its folder shows none of them"]
             )
         return Taken(None, snapshot.tree, snapshot.problems)
     return Taken(_commit(shop, ready, tree=snapshot.tree, summary=summary), snapshot.tree)

@@ -11,6 +11,7 @@ from autopilot.runner.agents.adapter import Order
 from autopilot.runner.allowed import allowed_commands, test_command
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.gates.run import feedback
+from autopilot.runner.message import without_places
 from autopilot.runner.phases import commit
 from autopilot.runner.phases.checking import check
 from autopilot.runner.prompt import Situation, write_prompt
@@ -85,6 +86,7 @@ def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: 
             allowed_commands=allowed_commands(ready.policy, ready.stack.name),
         ),
     )
+    shop.notebook.final_text = without_places(report.final_text, spec)
     if report.questions:
         what = f"the agent asks: {report.questions[0]}"
         raise RunFailure(Outcome.ASKED, "asked", what, hint=f"autopilot answer {spec.ticket_id}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.message import neutral_text, outbound_text
+from autopilot.runner.message import holds_place, neutral_text, outbound_text
 from autopilot.runner.outbox import write_record
 from autopilot.schemas.events import Event
 from autopilot.schemas.publication import PublishRequest
@@ -38,7 +38,7 @@ def request_publication(shop: Shop, *, base: str, head: str) -> None:
         scope_check=notebook.scope,
         gates=notebook.gates,
         usage=notebook.usage(),
-        notes=notebook.warnings,
+        notes=tuple(note for note in notebook.warnings if not holds_place(note)),
         created_ms=shop.clock.now_ms(),
     )
     spec.pr_request.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
