@@ -62,7 +62,7 @@ def _commit(shop: Shop, ready: Ready, *, tree: str, summary: str) -> str:
         ready.judge,
         tree=tree,
         branch=spec.branch,
-        message=commit_message(title=spec.title, summary=summary, ticket_id=spec.ticket_id),
+        message=commit_message(spec, summary),
         identity=spec.identity,
         now_ms=shop.clock.now_ms(),
     )

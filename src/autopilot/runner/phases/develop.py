@@ -86,7 +86,7 @@ def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: 
             allowed_commands=allowed_commands(ready.policy, ready.stack.name),
         ),
     )
-    shop.notebook.final_text = without_places(report.final_text, spec)
+    shop.notebook.final_text = without_places(spec, report.final_text)
     if report.questions:
         what = f"the agent asks: {report.questions[0]}"
         raise RunFailure(Outcome.ASKED, "asked", what, hint=f"autopilot answer {spec.ticket_id}")

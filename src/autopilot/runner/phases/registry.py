@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.runner.chronicle import COMMIT, DEV, INIT, PLAN, REPORT, REVIEW
+from autopilot.runner.message import outward_title
 from autopilot.runner.phases import baseline, init, report
 from autopilot.runner.phases.develop import develop
 from autopilot.schemas.errors import InvariantError
@@ -39,7 +40,7 @@ def walk(shop: Shop) -> None:
     chronicle.enter(COMMIT)
     if notebook.head is None or notebook.base is None:
         raise InvariantError("commit-missing", "the gates were green over no commit")
-    message = {"sha": notebook.head, "message": shop.spec.title}
+    message = {"sha": notebook.head, "message": outward_title(shop.spec)}
     chronicle.note({"commit": message})
     chronicle.leave(COMMIT, files=[line.path for line in notebook.scope])
     chronicle.enter(REPORT)

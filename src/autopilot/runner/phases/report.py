@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.message import holds_place, neutral_text, outbound_text
+from autopilot.runner.message import is_outward, outward, outward_title
 from autopilot.runner.outbox import write_record
 from autopilot.schemas.events import Event
 from autopilot.schemas.publication import PublishRequest
@@ -33,12 +33,12 @@ def request_publication(shop: Shop, *, base: str, head: str) -> None:
         base=base,
         branch=spec.branch,
         head=head,
-        title=neutral_text(spec.title),
-        summary=outbound_text(notebook.final_text)[:_MAX_SUMMARY_CHARS],
+        title=outward_title(spec),
+        summary=outward(spec, notebook.final_text)[:_MAX_SUMMARY_CHARS],
         scope_check=notebook.scope,
         gates=notebook.gates,
         usage=notebook.usage(),
-        notes=tuple(note for note in notebook.warnings if not holds_place(note)),
+        notes=tuple(note for note in notebook.warnings if is_outward(spec, note)),
         created_ms=shop.clock.now_ms(),
     )
     spec.pr_request.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
