@@ -137,5 +137,6 @@ def _leftovers(
     yield from (f"{run_id}: a runner without a running ticket" for run_id in set(live_runs or ()) - running)
     if worktrees is not None and worktrees.is_dir():
         known = {ticket.id for ticket in tickets}
-        strays = sorted(path.name for path in worktrees.iterdir() if path.name not in known)
+        names = [path.name for path in worktrees.iterdir() if not path.name.startswith(".")]
+        strays = sorted(name for name in names if name not in known)
         yield from (f"worktree {name}: without a ticket" for name in strays)

@@ -46,4 +46,6 @@ def _is_ticket(conn: Connection, name: str) -> bool:
 
 
 def _folders(parent: Path) -> list[Path]:
-    return sorted(entry for entry in parent.iterdir() if entry.is_dir()) if parent.is_dir() else []
+    if not parent.is_dir():
+        return []
+    return sorted(entry for entry in parent.iterdir() if entry.is_dir() and not entry.name.startswith("."))
