@@ -64,7 +64,7 @@ def test_a_daemon_killed_at_a_step_of_its_own_takes_the_ticket_up_where_it_was(
 ) -> None:
     house.begin()
     name = house.add()
-    house.daemon.wait_for_event(event, **facts)
+    house.daemon.wait_for_event(event, facts)
     house.daemon.kill()
     house.daemon.start()
     assert_one_draft(house, name)
@@ -153,7 +153,7 @@ def test_a_daemon_killed_again_and_again_at_every_step_it_reaches_still_ends_wit
     house.begin()
     name = house.add()
     for event, facts in DAEMON_STEPS[1:]:
-        house.daemon.wait_for_event(event, **facts)
+        house.daemon.wait_for_event(event, facts)
         house.daemon.kill()
         house.daemon.start()
     assert_one_draft(house, name)

@@ -74,7 +74,7 @@ def test_it_starts_with_the_smallest_environment_a_service_manager_gives(tmp_pat
 def test_what_is_added_is_looked_at_at_once_and_not_at_the_next_poll(daemon: Daemon) -> None:
     daemon.start()
     daemon.call("POST", "/v1/tickets", title="Fix the sum", repo="shop")
-    daemon.wait_for_event(Event.HOLD_STARTED, hold="switch-off")
+    daemon.wait_for_event(Event.HOLD_STARTED, {"hold": "switch-off"})
 
 
 def test_what_was_written_beside_the_daemon_is_looked_at_on_a_nudge(daemon: Daemon) -> None:

@@ -97,15 +97,18 @@ class Daemon:
         """Every line of the log, of all daemons so far."""
         yield from read_lines(self.paths.logs / "autopilot.jsonl").entries
 
-    def wait_for_event(self, event: Event, *, count: int = 1, **facts: object) -> Mapping[str, Any]:
+    def wait_for_event(
+        self, event: Event, facts: Mapping[str, object] | None = None, *, count: int = 1
+    ) -> Mapping[str, Any]:
         """Wait until the log holds so many lines of this event with these facts; give the last."""
+        wanted = facts or {}
 
         def found() -> list[Mapping[str, Any]]:
             lines = [line for line in self.events() if line["event"] == event]
-            fitting = [line for line in lines if facts.items() <= line.items()]
+            fitting = [line for line in lines if wanted.items() <= line.items()]
             return fitting if len(fitting) >= count else []
 
-        return wait_until(found, PATIENCE_S, f"{event} {facts} is logged; {self.said()}")[-1]
+        return wait_until(found, PATIENCE_S, f"{event} {wanted} is logged; {self.said()}")[-1]
 
     def kill(self) -> None:
         """End the daemon as a power cut would: nothing of it can react."""

@@ -60,7 +60,7 @@ class House:
             script = folder / f"{name}.yaml"
             script.write_text(yaml.safe_dump({"rounds": [list(steps)]}), encoding="utf-8")
             config += f'[agents.{name}]\nkind = "scripted"\nscript = "{script}"\n'
-        self.daemon = Daemon(folder / "home", config=config)
+        self.daemon = Daemon(folder / "home", config=config, env={"AUTOPILOT_SECRET_FORGE": "not-for-agents"})
         self.paths = self.daemon.paths
 
     def mend(self) -> Steps:
