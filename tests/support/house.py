@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from autopilot.publish.forges.local import LocalPullRequest, read_records
 
 from autopilot.config import procinfo
 from autopilot.config.journal import read_lines
 from autopilot.daemon.store import queries_runs
+from autopilot.publish.forges.local import LocalPullRequest, read_records
 from autopilot.schemas.events import Event
 from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.gitcmd import git

@@ -24,6 +24,7 @@ from autopilot.daemon.desk import Desk
 from autopilot.daemon.inbox import Inbox, StopAsked, Woken
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
+from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.statedir import check_state_dir
 from autopilot.daemon.store.engine import open_store
@@ -81,7 +82,7 @@ def run_daemon(
 
 def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
-    log, loop = logger("daemon"), Loop(shop)
+    log, loop = logger("daemon"), Loop(shop, chores=(write_digest_if_due,))
     about = {"pid": os.getpid(), "version": _version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),

@@ -1,0 +1,36 @@
+"""The morning digest, once per nominal time, however late the machine wakes.
+
+Must not write the digest itself (`digest/` does).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.config.logs import logger
+from autopilot.daemon import demand, windows
+from autopilot.daemon.digest import gather as digest
+from autopilot.daemon.store import queries_host, writes
+from autopilot.schemas.events import Event
+
+if TYPE_CHECKING:
+    from autopilot.daemon.shop import Shop
+
+SCHEDULE = "digest"
+
+
+def write_digest_if_due(shop: Shop) -> int:
+    """Write what fell due since the last time; give the next due moment (UTC epoch ms).
+
+    The first daemon of all only notes where it stands: there was no night before it.
+    """
+    at, zone, now_ms = shop.settings.schedule.digest_at, demand.zone_of(shop.settings), shop.now_ms()
+    due_ms = windows.last_due_ms(at, zone, now_ms)
+    with shop.store.read() as conn:
+        last_ms = queries_host.last_firing(conn, SCHEDULE)
+    if last_ms is not None and last_ms < due_ms:
+        written = digest.write(shop.store, shop.paths, shop.settings, shop.clock)
+        logger("daemon").info(Event.DIGEST_WRITTEN, path=str(written), due_ms=due_ms)
+    if last_ms is None or last_ms < due_ms:
+        writes.fire_once(shop.store, SCHEDULE, due_ms)
+    return windows.next_due_ms(at, zone, now_ms)
