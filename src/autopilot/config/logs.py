@@ -13,11 +13,11 @@ import math
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from logging.handlers import RotatingFileHandler
 from typing import TYPE_CHECKING, Self
 
 import structlog
 
+from autopilot.config.logfile import LogFile
 from autopilot.config.paths import PRIVATE_DIR_MODE
 from autopilot.config.plain import one_line, plain
 from autopilot.schemas.errors import InvariantError
@@ -71,14 +71,13 @@ class Log:
 class OpenLog:
     """The log while it is open. After `close`, lines go nowhere."""
 
-    file: RotatingFileHandler | None
+    file: LogFile | None
 
     def close(self) -> None:
         """Close the file."""
         structlog.reset_defaults()
         if self.file is not None:
-            with suppress(OSError):  # what could not be written was complained about already
-                self.file.close()
+            self.file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -121,28 +120,16 @@ def setup(
     return OpenLog(file)
 
 
-class _File(RotatingFileHandler):
-    """Says once on the terminal that lines are lost, and goes on."""
-
-    has_complained = False
-
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  the name is logging's
-        del record
-        if not self.has_complained:
-            self.has_complained = True
-            _tell(f"autopilot: log lines are lost: {sys.exc_info()[1]}")
-
-
 @dataclass(frozen=True, slots=True)
 class _Writer:
     """The end of the chain: one line into the file. structlog calls the method named like the level."""
 
-    file: _File | None
+    file: LogFile | None
     part: str
 
     def msg(self, line: str) -> None:
         if self.file is not None:
-            self.file.handle(logging.makeLogRecord({"msg": line}))
+            self.file.write(line)
 
     debug = info = warning = error = critical = msg
 
@@ -160,15 +147,12 @@ class _Shout:
         return line
 
 
-def _open(file: Path, size_bytes: int, keep_files: int) -> _File | None:
+def _open(path: Path, size_bytes: int, keep_files: int) -> LogFile | None:
     try:
-        file.parent.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
-        file.touch(mode=0o600)
-        return _File(
-            file, maxBytes=size_bytes, backupCount=keep_files, encoding="utf-8", errors="backslashreplace"
-        )
+        path.parent.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
+        return LogFile(path, size_bytes=size_bytes, keep_files=keep_files, complain=_tell)
     except OSError as exc:
-        _tell(f"autopilot: no log can be written: {exc}")
+        _tell(f"no log can be written: {exc}")
         return None
 
 
@@ -215,5 +199,5 @@ def _as_json(_: WrappedLogger, __: str, line: EventDict) -> str:
 def _tell(text: str) -> None:
     """Write a line to the terminal, if there still is one."""
     with suppress(OSError, ValueError, AttributeError):
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write(f"autopilot: {text}\n")
         sys.stderr.flush()

@@ -34,17 +34,7 @@ READ_AS = {
     },
 }
 # Keys whose readers are still being written. To be emptied, then removed.
-PENDING = frozenset(
-    {
-        "agents.<name>.billing",
-        "logs.keep_files",
-        "logs.level",
-        "logs.max_size_mib",
-        "schedule.digest_at",
-        "timeouts.no_progress_s",
-        "timeouts.silence_s",
-    }
-)
+PENDING = frozenset({"schedule.digest_at"})
 KEYS = sorted(key.dotted for key in known_keys())
 
 

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
@@ -12,6 +15,7 @@ from autopilot.config import logs
 from autopilot.schemas.errors import InvariantError
 from autopilot.schemas.events import Event
 from tests.support.clock import NIGHT_START_MS, FakeClock
+from tests.support.tree import ROOT
 
 FAKE_TOKEN = "gh" + "p_" + "a1B2" * 9
 
@@ -81,7 +85,7 @@ def test_warnings_are_shown_on_the_terminal_and_the_rest_is_not(
     logs.logger("loop").info(Event.TICK_FINISHED)
     logs.logger("loop").warning(Event.RUN_LOST, ticket="T-1", why="gone\nand \x1b[31mred")
     shown = capsys.readouterr()
-    assert (shown.out, shown.err) == ("", "warning run.lost ticket=T-1 why=gone and red\n")
+    assert (shown.out, shown.err) == ("", "autopilot: warning run.lost ticket=T-1 why=gone and red\n")
 
 
 def test_no_credential_and_no_control_character_gets_into_a_line(tmp_path: Path, open_log: OpenLog) -> None:
@@ -162,3 +166,32 @@ def test_after_it_is_closed_the_log_is_silent_again(tmp_path: Path, open_log: Op
     opened.close()
     logs.logger("loop").error(Event.DAEMON_FAILED)
     assert lines(tmp_path) == []
+
+
+def test_two_processes_may_write_and_turn_over_one_log(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from autopilot.config.logfile import LogFile\n"
+        "log = LogFile(Path('log'), size_bytes=20_000, keep_files=50, complain=sys.exit)\n"
+        "for number in range(1000): log.write(f'{sys.argv[1]} {number} ' + 'x' * 100)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    writers = [
+        subprocess.Popen([sys.executable, "-P", "-c", code, name], cwd=tmp_path, env=env)
+        for name in ("a", "b", "c")
+    ]
+    assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
+    files = list(tmp_path.iterdir())
+    written = [line.split() for file in files for line in file.read_text().splitlines()]
+    assert sorted((name, int(number)) for name, number, _ in written) == [
+        (name, number) for name in ("a", "b", "c") for number in range(1000)
+    ]
+    assert len(files) > 10
+    assert max(file.stat().st_size for file in files) <= 20_000 + 3 * 110
+
+
+def test_a_log_that_was_removed_is_begun_anew(tmp_path: Path, open_log: OpenLog) -> None:
+    open_log(tmp_path)
+    logs.logger("loop").info(Event.TICK_FINISHED)
+    (tmp_path / logs.LOG_FILE).unlink()
+    logs.logger("loop").info(Event.TICK_FAILED)
+    assert [line["event"] for line in lines(tmp_path)] == ["tick.failed"]

@@ -1,0 +1,102 @@
+"""A log file of bounded size that several processes write to at once.
+
+Must not stop the work: a line that cannot be written is lost, and that is told once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_PRIVATE_FILE_MODE = 0o600
+
+
+class LogFile:
+    """Lines go in whole, by one append each; the file is turned over by whoever finds it full."""
+
+    def __init__(
+        self, path: Path, *, size_bytes: int, keep_files: int, complain: Callable[[str], None]
+    ) -> None:
+        """Open it.
+
+        Args:
+            path: the file; older ones lie beside it as `.1`, `.2` and so on.
+            size_bytes: from which size on the next is begun.
+            keep_files: how many older ones are kept.
+            complain: told once when lines are lost.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        self._path = path
+        self._size_bytes = size_bytes
+        self._keep_files = keep_files
+        self._complain: Callable[[str], None] | None = complain
+        self._lock = threading.Lock()
+        self._fd = self._open()
+
+    def write(self, line: str) -> None:
+        """Append a line."""
+        data = f"{line}\n".encode("utf-8", "backslashreplace")
+        with self._lock:
+            try:
+                self._make_room(len(data))
+                os.write(self._fd, data)
+            except OSError as exc:
+                if self._complain is not None:
+                    self._complain(f"log lines are lost: {exc}")
+                    self._complain = None
+
+    def close(self) -> None:
+        """Close it; lines after that are lost."""
+        with self._lock:
+            os.close(self._fd)
+            self._complain = None
+            self._fd = -1
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE_FILE_MODE)
+
+    def _make_room(self, more_bytes: int) -> None:
+        """Follow a file that another process has turned over; turn it over when it is full."""
+        if self._was_moved():
+            self._reopen()
+        if self._is_full(more_bytes):
+            fcntl.flock(self._fd, fcntl.LOCK_EX)  # of the file that is full: nobody can hold two
+            if not self._was_moved():
+                self._turn_over()
+            self._reopen()
+
+    def _is_full(self, more_bytes: int) -> bool:
+        size_bytes = os.fstat(self._fd).st_size
+        return size_bytes > 0 and size_bytes + more_bytes > self._size_bytes
+
+    def _was_moved(self) -> bool:
+        try:
+            there = self._path.stat()
+        except FileNotFoundError:
+            return True
+        ours = os.fstat(self._fd)
+        return (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino)
+
+    def _reopen(self) -> None:
+        """Closing the old one also lets go of its lock."""
+        fresh = self._open()
+        os.close(self._fd)
+        self._fd = fresh
+
+    def _turn_over(self) -> None:
+        for number in range(self._keep_files - 1, 0, -1):
+            older = self._numbered(number)
+            if older.exists():
+                older.replace(self._numbered(number + 1))
+        self._path.replace(self._numbered(1))
+
+    def _numbered(self, number: int) -> Path:
+        return self._path.with_name(f"{self._path.name}.{number}")
