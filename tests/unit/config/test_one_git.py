@@ -9,6 +9,8 @@ from tests.architecture.source import SRC, Module, imports, modules, parse
 FUNNEL = f"{SRC}/config/git.py"
 # It plays an agent, within an agent's bounds: what it commits is an agent's commit, not ours.
 AN_AGENT = f"{SRC}/runner/agents/scripted_player.py"
+# `init` looks at a person's own checkout while they watch, with a library that reads files by itself.
+ATTENDED = f"{SRC}/daemon/survey.py"
 
 
 def git_starts(module: Module) -> list[str]:
