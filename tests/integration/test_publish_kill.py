@@ -114,7 +114,7 @@ def test_a_kill_in_the_middle_of_the_push_ends_with_one_draft(tmp_path: Path, ho
     assert [draft["head"] for draft in local_pull_requests(publication)] == [publication.head]
 
 
-def test_a_publisher_that_is_told_to_stop_ends_without_a_verdict_and_cleans_up(tmp_path: Path) -> None:
+def test_a_publisher_that_is_told_to_stop_says_so_and_cleans_up(tmp_path: Path) -> None:
     publication = local_publication(tmp_path)
     entered = tmp_path / "entered"
     os.mkfifo(tmp_path / "never")
@@ -128,8 +128,10 @@ def test_a_publisher_that_is_told_to_stop_ends_without_a_verdict_and_cleans_up(t
     )
     wait_until(entered.exists, 60, "the push is under way")
     stopping.terminate()
-    assert stopping.wait(60) == 75
-    assert read_verdict(publication) == {}
+    assert stopping.wait(60) == 0
+    verdict = read_verdict(publication)
+    assert (verdict["outcome"], verdict["code"]) == ("publish-deferred", "stopped")
+    assert verdict["retry_after_s"] == 0
     assert [path.name for path in (publication.folder / "work").iterdir()] == [".lock"]
     (publication.remote / "hooks" / "pre-receive").unlink()
     assert run_publisher(publication).verdict["outcome"] == "pr-opened"

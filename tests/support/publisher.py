@@ -78,20 +78,27 @@ def start_publisher(
 ) -> Published:
     """As `run_publisher`, with files that were written before."""
     publication.verdict_file.unlink(missing_ok=True)
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "autopilot.publish", str(spec_file)],
-        cwd=cwd or publication.root,
-        env=publisher_environment(publication.root / "home", **extra),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = spawn_publisher(spec_file, home=publication.root / "home", cwd=cwd or publication.root, **extra)
     return Published(
         done.returncode,
         done.stdout + done.stderr,
         read_verdict(publication),
         read_events(publication),
+    )
+
+
+def spawn_publisher(
+    spec_file: Path, *, home: Path, cwd: Path, **extra: str
+) -> subprocess.CompletedProcess[str]:
+    """One publisher process, from its start to its end."""
+    return subprocess.run(
+        [sys.executable, "-P", "-m", "autopilot.publish", str(spec_file)],
+        cwd=cwd,
+        env=publisher_environment(home, **extra),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
     )
 
 

@@ -1,7 +1,7 @@
 """`python -P -m autopilot.publish SPEC.json`: one publication, one verdict file.
 
-Exit 0 whenever a verdict was written, 78 when the spec cannot be read, 75 when another publisher is at it or
-we were told to stop. The edge of this part: any failure becomes a verdict, and never a push.
+Exit 0 whenever a verdict was written, 78 when the spec cannot be read, 75 when another publisher is at it.
+The edge of this part: any failure, and being told to stop, becomes a verdict, and never a push.
 """
 
 from __future__ import annotations
@@ -59,9 +59,12 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
             verdict = publish(_context(spec, progress, clock, folder))
     except PublisherBusy:
         raise
+    except Told:
+        verdict = verdicts.stopped(verdicts.Story(spec=spec, now_ms=clock.now_ms()))
     except Exception as exc:  # any failure becomes a verdict
         sys.stderr.write(traceback.format_exc())
         verdict = verdicts.bug(verdicts.Story(spec=spec, now_ms=clock.now_ms()), exc)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from here on it is as good as done
     write_verdict(spec.verdict, verdict)
     try:
         progress.note(Event.PUBLISH_FINISHED, outcome=verdict.outcome, code=verdict.code)
@@ -82,10 +85,15 @@ def _context(spec: PublishSpec, progress: Progress, clock: Clock, folder: Path) 
     )
 
 
+class Told(BaseException):
+    """We were told to stop. No `except Exception` on the way swallows it; every `finally` is run."""
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     """Turn TERM into an ordinary end, so that children are ended and the workspace is removed."""
-    del number, frame
-    raise SystemExit(ExitCode.LATER)
+    del frame
+    signal.signal(number, signal.SIG_IGN)
+    raise Told
 
 
 if __name__ == "__main__":

@@ -107,6 +107,12 @@ def ended(story: Story, error: AutopilotError) -> PublishVerdict:
     )
 
 
+def stopped(story: Story) -> PublishVerdict:
+    """We were told to stop in the middle; the next try finds out how far this one got."""
+    text = "the publisher was told to stop"
+    return story.tell(PublishOutcome.PUBLISH_DEFERRED, "stopped", text, retry_after_s=0.0)
+
+
 def bug(story: Story, error: Exception) -> PublishVerdict:
     """Something that cannot be has happened. What it says is left to the publisher's own output."""
     return story.tell(
