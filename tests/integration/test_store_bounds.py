@@ -67,6 +67,7 @@ def test_dmn_039_a_thousand_hours_of_one_bad_end_cost_a_bounded_number_of_runs(
     assert queue.look(store, "T-2").sessions == 0  # what depends on it never starts
 
 
+@pytest.mark.covers("B09")
 def test_dmn_039_what_is_parked_stays_parked_whatever_else_goes_on(store: Store, clock: FakeClock) -> None:
     night = Night(store, clock, RULES, always(Outcome.GATES_FAILED))
     ticket = queue.add(store)

@@ -200,6 +200,17 @@ def test_a_usage_probe_that_meets_the_limit_again_waits_again(store: Store, cloc
         clock.advance(3600)
 
 
+def test_a_usage_probe_that_is_stopped_is_made_again(store: Store, clock: FakeClock) -> None:
+    claimed = queue.claim(store, queue.add(store))
+    queue.end(store, claimed, queue.result(claimed, Outcome.USAGE_LIMIT))
+    clock.advance(7200)
+    probe = queue.claim(store, queue.add(store))
+    queue.end(store, probe, queue.result(probe, Outcome.STOPPED))
+    again = queue.claim(store, queue.look(store, probe.ticket.id))
+    assert again.attempt.is_probe
+    assert refused(store) == "agent-limited"
+
+
 def test_a_person_may_say_that_the_window_is_open(store: Store) -> None:
     claimed = queue.claim(store, queue.add(store))
     queue.end(store, claimed, queue.result(claimed, Outcome.USAGE_LIMIT))

@@ -178,6 +178,13 @@ def test_questions_gates_and_process_are_kept_with_the_run(store: Store) -> None
     assert queue.attempts(store, parked)[0].process == (42, 7)
 
 
+def test_later_gates_are_appended_and_replace_nothing(store: Store) -> None:
+    committed = queue.commit(store, queue.add(store))
+    writes.record_gates(store, committed.id, committed.run_id or "", words.gates()[:1])
+    with store.read() as conn:
+        assert queries_runs.gates_of(conn, committed.id) == (*words.gates(), words.gates()[0])
+
+
 def test_the_third_failed_attempt_fails_the_ticket(store: Store, clock: FakeClock) -> None:
     ticket = queue.add(store)
     waits = []

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, writes
 from autopilot.daemon.store.engine import Store
 from autopilot.schemas.ticket import Hold
@@ -38,7 +36,6 @@ def test_a_new_machine_stands_at_off(tmp_path: Path) -> None:
     store.close()
 
 
-@pytest.mark.covers("B01")
 def test_the_switch_survives_a_restart_with_everything_that_was_said(
     store: Store, tmp_path: Path, clock: FakeClock
 ) -> None:

@@ -227,3 +227,16 @@ def test_a_folder_that_cannot_be_written_names_itself(tmp_path: Path) -> None:
     with pytest.raises((AutopilotError, OSError)) as caught:
         open_store(missing, FakeClock())
     assert "nowhere" in str(caught.value)
+
+
+def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path: Path) -> None:
+    store = queue.new_store(tmp_path)
+    queue.add(store, "Kept")
+    with store.write() as conn:
+        pages = conn.execute(text("PRAGMA page_count")).scalar_one()
+        conn.execute(text(f"PRAGMA max_page_count={pages}"))  # SQLite's own stand-in for a full disk
+    with pytest.raises(ConfigError, match="database-full"):
+        queue.add(store, "Too much", body="x" * 50_000)
+    assert queue.look(store, "T-1").title == "Kept"
+    store.check()
+    store.close()

@@ -124,7 +124,6 @@ def test_a_resume_keeps_the_counters(store: Store) -> None:
     assert (resumed.attempts, resumed.sessions) == (1, 1)
 
 
-@pytest.mark.covers("B09")
 def test_an_answer_is_kept_beside_its_question_and_queues_the_ticket(store: Store) -> None:
     ticket = asked(store, "Blue or green?", "How big?")
     answered = acts.answer(store, ticket.id, ["blue", "42"], by="me")

@@ -16,7 +16,17 @@ EDGES = (
     f"{SRC}publish/__main__.py",
 )
 # What `decide` and its like may import: values and rules, nothing that reaches outside.
-PURE = tuple(f"{SRC}daemon/{name}.py" for name in ("decide", "admission", "budget", "breaker", "windows"))
+JUDGES = (
+    "decide",
+    "decide_publish",
+    "admission",
+    "admission_host",
+    "budget",
+    "breaker",
+    "windows",
+    "rules",
+)
+PURE = tuple(f"{SRC}daemon/{name}.py" for name in JUDGES)
 REACHES_OUTSIDE = {
     "os", "io", "sys", "pathlib", "socket", "sqlite3", "subprocess", "shutil", "tempfile", "logging",
     "time", "threading", "asyncio", "urllib", "http", "signal", "select", "multiprocessing", "sqlalchemy",
@@ -81,6 +91,14 @@ PLACES = {
         ),
         # The player is the scripted agent itself: it stands in for a program that is not ours.
         (f"{SRC}config/proc.py", f"{SRC}runner/agents/scripted_player.py"),
+    ),
+    "moves": Place(
+        frozenset({"autopilot.daemon.store.moves", "autopilot.daemon.store.enqueue"}),
+        (
+            f"{SRC}daemon/transitions.py",
+            f"{SRC}daemon/transitions_publish.py",
+            f"{SRC}daemon/store/enqueue.py",
+        ),
     ),
     "keyring": Place(frozenset({"keyring"}), (f"{SRC}config/secrets.py",)),
     "__file__": Place(frozenset({"__file__"}), ()),
@@ -159,6 +177,15 @@ RULES = (
         "only config.secrets opens the keyring",
         ("import keyring", "from keyring.errors import KeyringError"),
         ((f"{SRC}config/secrets.py", "import keyring"),),
+    ),
+    _place_rule(
+        "moves",
+        "only the transitions change the state of a ticket",
+        ("from autopilot.daemon.store.moves import advance", "from autopilot.daemon.store import enqueue"),
+        (
+            (f"{SRC}daemon/transitions.py", "from autopilot.daemon.store.moves import advance"),
+            (f"{SRC}daemon/loop.py", "from autopilot.daemon.transitions import claim, enqueue"),
+        ),
     ),
     _place_rule("__file__", "data files come through importlib.resources", ("Path(__file__).parent",), ()),
     Rule(

@@ -43,8 +43,8 @@ def drop_window(conn: Connection, agent: str) -> None:
 
 def judge_breakers(unit: Unit, attempt: Attempt, production: Production, rules: Rules) -> None:
     """Tell the three breakers of a run how it ended."""
-    for scope in breaker.scope_names(agent=attempt.agent, repo=attempt.repo):
-        before = queries_host.breaker(unit.conn, scope)
+    scopes = breaker.scope_names(agent=attempt.agent, repo=attempt.repo)
+    for before in queries_host.breakers_of(unit.conn, scopes):
         after = breaker.after_attempt(before, attempt.run_id, production, now_ms=unit.now_ms, rules=rules)
         if after == before:
             continue
@@ -53,13 +53,13 @@ def judge_breakers(unit: Unit, attempt: Attempt, production: Production, rules: 
             unit.note(
                 Event.BREAKER_OPENED,
                 level="error",
-                scope=scope,
+                scope=after.scope,
                 failures=after.failures,
                 failure_class=after.failure_class,
                 cooldown_until_ms=after.cooldown_until_ms,
             )
         elif before.state != "closed":
-            unit.note(Event.BREAKER_CLOSED, scope=scope, run=attempt.run_id)
+            unit.note(Event.BREAKER_CLOSED, scope=after.scope, run=attempt.run_id)
 
 
 def judge_window(unit: Unit, attempt: Attempt, *, limited: AgentWindow | None, says_nothing: bool) -> None:

@@ -54,11 +54,10 @@ def check_brakes(unit: Unit, seen: Ticket, agent: str) -> Brakes:
     if not queries_host.switch(unit.conn).may_launch(unit.now_ms):
         raise RefusedClaim("switch-off", breaker.HOST, "the switch stands at off")
     probes = []
-    for scope in breaker.scope_names(agent=agent, repo=seen.repo):
-        row = queries_host.breaker(unit.conn, scope)
+    for row in queries_host.breakers_of(unit.conn, breaker.scope_names(agent=agent, repo=seen.repo)):
         match breaker.admits(row, unit.now_ms):
             case "refused":
-                raise RefusedClaim("breaker-open", scope, f"the breaker of {scope} is {row.state}")
+                raise RefusedClaim("breaker-open", row.scope, f"the breaker of {row.scope} is {row.state}")
             case "probe":
                 probes.append(row)
             case "free":

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 LOCK_SUFFIX = ".lock"
 BACKUP_FOLDER = "backups"
-_MAGIC = b"SQLite format 3\x00"
 _PRIMARY_CODE = 0xFF  # an extended result code keeps the primary one in its low byte
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -57,19 +56,17 @@ def _way_out(database: Path) -> str:
     return f"{restore}, or give the queue up: `autopilot doctor --set-aside` moves the files away"
 
 
-def refuse_unreadable(database: Path) -> None:
-    """Look at the file without opening it as a database.
+def refuse_empty(database: Path) -> None:
+    """Refuse an empty file, which SQLite would take for a new database and whose log it would drop.
+
+    Looks at the size only. Whoever opens and closes a database file by hand takes the locks away that SQLite
+    holds on it in the same process. Source: https://www.sqlite.org/howtocorrupt.html, section 2.2
 
     Raises:
-        ConfigError: `database-damaged`: it is empty or no SQLite file. SQLite itself would take an empty file
-            for a new database and drop its write-ahead log.
+        ConfigError: `database-damaged`.
     """
-    with database.open("rb") as file:
-        head = file.read(len(_MAGIC))
-    if not head:
+    if database.stat().st_size == 0:
         raise damaged(database, "the file is empty")
-    if head != _MAGIC:
-        raise damaged(database, "it is no SQLite file")
 
 
 @contextmanager

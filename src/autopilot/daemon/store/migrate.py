@@ -17,7 +17,7 @@ from sqlalchemy import text
 
 from autopilot.config.atomic import sync_folder
 from autopilot.daemon.store import connect
-from autopilot.daemon.store.damage import BACKUP_FOLDER, LOCK_SUFFIX, damaged, missing, refuse_unreadable
+from autopilot.daemon.store.damage import BACKUP_FOLDER, LOCK_SUFFIX, damaged, missing, refuse_empty
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.units import iso_utc
 
@@ -102,7 +102,7 @@ def _revision(database: Path, seat: int) -> str | None:
         if left_over or os.pread(seat, 1, 0):
             raise missing(database)
         return None
-    refuse_unreadable(database)
+    refuse_empty(database)
     engine = connect.reader(database)
     try:
         found = _version_in(engine)

@@ -14,6 +14,8 @@ from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
 from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS, HOLDS, LEDGER, SWITCH
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sqlalchemy import ColumnElement, Connection, ScalarSelect
 
     from autopilot.daemon.store.rows import AgentWindow, LedgerEntry, Switch
@@ -45,8 +47,14 @@ def breakers(conn: Connection) -> tuple[Breaker, ...]:
 
 def breaker(conn: Connection, scope: str) -> Breaker:
     """Give one breaker; closed where nothing was ever counted."""
-    row = conn.execute(select(BREAKERS).where(BREAKERS.c.scope == scope)).first()
-    return Breaker(scope=scope) if row is None else mapping.to_breaker(row)
+    return breakers_of(conn, [scope])[0]
+
+
+def breakers_of(conn: Connection, scopes: Sequence[str]) -> tuple[Breaker, ...]:
+    """Give the breakers of these scopes, in their order; closed where nothing was ever counted."""
+    rows = conn.execute(select(BREAKERS).where(BREAKERS.c.scope.in_(scopes)))
+    found = {row.scope: mapping.to_breaker(row) for row in rows}
+    return tuple(found.get(scope, Breaker(scope=scope)) for scope in scopes)
 
 
 def agent_windows(conn: Connection) -> tuple[AgentWindow, ...]:
