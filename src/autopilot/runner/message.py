@@ -1,6 +1,6 @@
 """Writes the message of the one commit that a run makes, and the text of its request to publish.
 
-Must not let out what `schemas/outbound` finds fault with: the message of a commit cannot be changed later, and the
+Must not let out what `schemas/outbound` finds fault with: no commit message can be changed later, and the
 publisher refuses one that breaks a rule. Pure text.
 """
 
