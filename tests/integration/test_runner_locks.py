@@ -83,6 +83,12 @@ def test_a_lock_that_is_young_or_held_is_left_alone_and_the_run_postponed(
     assert lock.exists()
 
 
+@pytest.mark.field_report("GIT-003")
+def test_a_young_lock_is_waited_for_as_long_as_is_allowed(host: Host, tmp_path: Path) -> None:
+    lock = repo_traps.leave_lock(tmp_path / "index.lock", age_s=0)
+    assert clear_stale_locks([lock], host.git.clock, stale_after_s=0.5, wait_s=5) == [lock]
+
+
 def test_a_lock_held_by_another_process_is_seen(host: Host, tmp_path: Path) -> None:
     lock = repo_traps.leave_lock(tmp_path / "index.lock")
     holder = subprocess.Popen(

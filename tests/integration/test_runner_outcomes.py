@@ -183,3 +183,14 @@ def test_a_failing_agents_garbled_stderr_is_readable_in_the_result(
     assert "exit 3" in result.message
     assert "error: quota" in result.message
     assert result.message.isprintable()
+
+
+@pytest.mark.parametrize("asks", [0, 1, 2, 5, 10, 20, 30, 40])
+def test_asked_to_end_at_any_moment_it_ends_as_stopped_or_is_done(host: Host, repo: Repo, asks: int) -> None:
+    left = iter(range(asks))
+    spec = host.spec(repo, host.agent([*MEND, {"spend": {"usd": 0.5}}]))
+    result = run_here(spec, lambda: None if next(left, None) is not None else "stopped")
+    assert result.outcome in {Outcome.STOPPED, Outcome.COMMITTED}
+    assert spec.pr_request.exists() == (result.outcome is Outcome.COMMITTED)
+    assert (result.head is not None) or result.outcome is Outcome.STOPPED
+    assert read_state(spec.run_dir / "agent-state.json").status in {"paused", "complete"}

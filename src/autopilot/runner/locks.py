@@ -51,12 +51,16 @@ def held(path: Path, *, timeout_s: float, clock: Clock) -> Iterator[None]:
         os.close(handle)
 
 
-def clear_stale_locks(paths: Iterable[Path], clock: Clock) -> list[Path]:
+def clear_stale_locks(
+    paths: Iterable[Path], clock: Clock, *, stale_after_s: float = STALE_AFTER_S, wait_s: float = 0.0
+) -> list[Path]:
     """Remove git's lock files that a killed git left behind.
 
     Args:
         paths: where locks may be, as `git rev-parse --git-path` gives them; most are not there.
         clock: tells the time that a file's age is measured against.
+        stale_after_s: how old a lock must be, in seconds.
+        wait_s: how long to wait for a lock to go or to become that old.
 
     Returns:
         What was removed.
@@ -64,19 +68,30 @@ def clear_stale_locks(paths: Iterable[Path], clock: Clock) -> list[Path]:
     Raises:
         RunFailure: a lock is young or held; it was left alone and the run is to be tried later.
     """
+    until_s, pause = clock.monotonic_s() + wait_s, threading.Event()
     removed = []
     for path in paths:
-        try:
-            age_s = clock.now_ms() / MS_PER_S - path.lstat().st_mtime
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        if age_s < STALE_AFTER_S or (pids := holders(path)):
-            who = f"process {pids[0]}" if age_s >= STALE_AFTER_S else "a process that works now"
-            what = f"{path} belongs to {who}"
-            raise RunFailure(Outcome.INFRASTRUCTURE, "lock-held", what, hint="it is tried again later")
-        path.unlink(missing_ok=True)
-        removed.append(path)
+        while who := _owner(path, clock, stale_after_s):
+            if clock.monotonic_s() >= until_s:
+                what = f"{path} belongs to {who}"
+                raise RunFailure(Outcome.INFRASTRUCTURE, "lock-held", what, hint="it is tried again later")
+            pause.wait(_POLL_S)
+        if path.is_file():
+            path.unlink(missing_ok=True)
+            removed.append(path)
     return removed
+
+
+def _owner(path: Path, clock: Clock, stale_after_s: float) -> str:
+    """Say to whom a lock belongs; nothing when it is not there, or old and nobody's."""
+    try:
+        age_s = clock.now_ms() / MS_PER_S - path.lstat().st_mtime
+        pids = holders(path) if age_s >= stale_after_s else []
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    if age_s < stale_after_s:
+        return "a process that works now"
+    return f"process {pids[0]}" if pids else ""
 
 
 def _wait_for(handle: int, path: Path, *, until_s: float, clock: Clock) -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autopilot.runner.remote import Base, Remote
     from autopilot.schemas.run import RepoSpec
 
+_ABANDONED_AFTER_S = 5.0
 _HEX_DIGITS = 16
 _INCOMING = "refs/autopilot/incoming"
 
@@ -71,7 +72,11 @@ def fetch_base(
             f"{ref}.lock",
             f"{_INCOMING}.lock",
         )
-        for path in clear_stale_locks((git_path(git, mirror, name) for name in names), git.clock):
+        paths = [git_path(git, mirror, name) for name in names]
+        # We hold the mirror, so whoever made a lock in it is dead or about to end.
+        for path in clear_stale_locks(
+            paths, git.clock, stale_after_s=_ABANDONED_AFTER_S, wait_s=2 * _ABANDONED_AFTER_S
+        ):
             on_lock_removed(path)
         sha = _fetch(git, network, spec, branch=base.name)
         git.run("update-ref", ref, sha, git_dir=mirror)

@@ -50,7 +50,7 @@ class Notebook:
         """Add what a person should know; each once, and not without end."""
         for warning in warnings:
             if len(self._warnings) < _MAX_WARNINGS:
-                self._warnings[warning] = None
+                self._warnings[_encodable(warning)] = None
 
     @property
     def rounds(self) -> int:
@@ -106,8 +106,8 @@ class Notebook:
             fence=spec.fence,
             outcome=outcome,
             code=code,
-            message=message,
-            hint=hint,
+            message=_encodable(message),
+            hint=_encodable(hint),
             base=self.base.name if self.base else spec.repo.base,
             base_source=self.base.source if self.base else None,
             base_sha=self.base_sha,
@@ -117,11 +117,16 @@ class Notebook:
             baseline=self.baseline,
             gates=self.gates,
             usage=self.usage(),
-            questions=self.questions if is_asked else (),
-            denials=self.denials,
+            questions=tuple(map(_encodable, self.questions)) if is_asked else (),
+            denials=tuple(map(_encodable, self.denials)),
             warnings=self.warnings,
             changed_files=len(self.scope),
             resets_ms=self.resets_ms,
             started_ms=self.started_ms,
             finished_ms=max(now_ms, self.started_ms),
         )
+
+
+def _encodable(text: str) -> str:
+    """Show what no UTF-8 can hold (half a character of a file name, or of an agent's JSON) by its number."""
+    return text.encode("utf-8", "backslashreplace").decode()

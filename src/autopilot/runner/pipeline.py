@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.failure import RunFailure, as_failure
 from autopilot.runner.phases.registry import walk
-from autopilot.runner.shop import Shop
+from autopilot.runner.shop import Shop, stopped
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome
@@ -37,16 +37,30 @@ def run(notebook: Notebook, clock: Clock, stop: Callable[[], str | None]) -> Run
     shop = Shop.open(notebook, clock, stop)
     shop.chronicle.begin()
     shop.tell(Event.RUN_STARTED, ticket=notebook.spec.ticket_id, attempt=notebook.spec.attempt)
+    result = _outcome(shop)
+    try:
+        shop.chronicle.close(result, rounds=notebook.rounds)
+        shop.tell(Event.RUN_FINISHED, outcome=result.outcome.value, code=result.code)
+    except OSError as exc:
+        # The result is what counts, and its file may still fit where these did not.
+        notebook.warn([f"the run's record could not be closed: {exc.strerror}"])
+        return result.model_copy(update={"warnings": notebook.warnings})
+    return result
+
+
+def _outcome(shop: Shop) -> RunResult:
+    notebook, clock = shop.notebook, shop.clock
     try:
         walk(shop)
-        result = notebook.success(now_ms=clock.now_ms())
     except AutopilotError as exc:
-        result = notebook.failed(as_failure(exc), now_ms=clock.now_ms())
+        failure = as_failure(exc)
     except OSError as exc:
         what = f"the machine refused: {exc}"
         hint = "is the disk full, or a folder of ours not writable?"
         failure = RunFailure(Outcome.INFRASTRUCTURE, "machine-refused", what, hint=hint)
-        result = notebook.failed(failure, now_ms=clock.now_ms())
-    shop.chronicle.close(result, rounds=notebook.rounds)
-    shop.tell(Event.RUN_FINISHED, outcome=result.outcome.value, code=result.code)
-    return result
+    else:
+        return notebook.success(now_ms=clock.now_ms())
+    reason = shop.stop()
+    if reason and failure.outcome is Outcome.INFRASTRUCTURE:
+        failure = stopped(reason)  # what failed was what we had been asked to end
+    return notebook.failed(failure, now_ms=clock.now_ms())

@@ -84,6 +84,14 @@ class AgentReport:
 class Agent(Protocol):
     """One coding agent's process, from its command line to its report."""
 
+    def check(self, spec: AgentSpec) -> None:
+        """Make sure, before anything is done for the ticket, that it is configured.
+
+        Raises:
+            ConfigError: the operator's configuration of this agent cannot work.
+        """
+        ...
+
     def launch(self, order: Order) -> Launch:
         """Say how to start it.
 

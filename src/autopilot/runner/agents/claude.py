@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from autopilot.runner.agents.adapter import Ending, Order
     from autopilot.runner.agents.events import AgentEvent
-    from autopilot.schemas.run import Usage
+    from autopilot.schemas.run import AgentSpec, Usage
 
 AUTH_VARIABLES = (
     "ANTHROPIC_API_KEY",
@@ -42,6 +42,9 @@ class ClaudeAgent:
         """Start with an unread stream."""
         self._stream = ClaudeStream()
         self._hopeless: str | None = None
+
+    def check(self, spec: AgentSpec) -> None:
+        """Nothing of it is obligatory."""
 
     def launch(self, order: Order) -> Launch:
         """Ask for the event stream; edits in the worktree and the repository's own commands are allowed."""

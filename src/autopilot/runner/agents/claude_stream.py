@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from autopilot.config.plain import one_line
 from autopilot.runner.agents.events import AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms, items, mapping, text
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _KNOWN_TYPES = frozenset({"system", "assistant", "user", "result", "rate_limit_event", "stream_event"})
+_MAX_ABOUT_CHARS = 200
 _SYNTHETIC = "<synthetic>"
 # One refusal may be a login being renewed; at the third the client would go on for minutes.
 _HOPELESS_RETRIES = 3
@@ -107,7 +109,7 @@ class ClaudeStream:
     def _system(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         match event.get("subtype"):
             case "permission_denied":
-                tool = text(event.get("tool_name"))
+                tool = one_line(text(event.get("tool_name")))
                 self.facts.denials[text(event.get("tool_use_id")) or tool] = tool
             case "api_retry" if event.get("error") == "authentication_failed":
                 self.facts.error = "authentication_failed"
@@ -165,5 +167,5 @@ def _denied(denial: Mapping[str, Any]) -> str:
     """Name a refused tool with the one argument that tells what it was about."""
     asked = mapping(denial.get("tool_input"))
     about = next((text(asked[key]) for key in ("command", "file_path", "url") if text(asked.get(key))), "")
-    tool = text(denial.get("tool_name")) or "a tool"
-    return f"{tool}({about[:200]})" if about else tool
+    tool = one_line(text(denial.get("tool_name"))) or "a tool"
+    return f"{tool}({one_line(about, max_chars=_MAX_ABOUT_CHARS)})" if about else tool

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from autopilot.runner.agents.adapter import Ending, Order
     from autopilot.runner.agents.events import AgentEvent
+    from autopilot.schemas.run import AgentSpec
 
 PROMPT_PLACEHOLDER = "{prompt}"
 PROMPT_VARIABLE = "AUTOPILOT_PROMPT_FILE"
@@ -43,15 +44,23 @@ class CommandAgent:
         self._said = ""
         self._result: Mapping[str, Any] | None = None
 
+    def check(self, spec: AgentSpec) -> None:
+        """Make sure that there is a program to start.
+
+        Raises:
+            ConfigError: the agent has no argv.
+        """
+        if not spec.argv:
+            what = f"the agent {spec.name!r} has no argv"
+            raise ConfigError("agent-without-argv", what, hint='set argv = ["program", …] in its table')
+
     def launch(self, order: Order) -> Launch:
         """Start the operator's argv with the prompt's path in it.
 
         Raises:
             ConfigError: the agent has no argv.
         """
-        if not order.agent.argv:
-            what = f"the agent {order.agent.name!r} has no argv"
-            raise ConfigError("agent-without-argv", what, hint='set argv = ["program", …] in its table')
+        self.check(order.agent)
         prompt = str(order.prompt)
         return Launch(
             argv=tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in order.agent.argv),

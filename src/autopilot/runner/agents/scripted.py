@@ -16,6 +16,7 @@ from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from autopilot.runner.agents.adapter import Order
+    from autopilot.schemas.run import AgentSpec
 
 _PACKAGE = "autopilot.runner.agents"
 _PLAYER = "scripted_player.py"
@@ -24,20 +25,27 @@ _PLAYER = "scripted_player.py"
 class ScriptedAgent(CommandAgent):
     """One process of the player; it speaks the command agent's language."""
 
+    def check(self, spec: AgentSpec) -> None:
+        """Make sure that there is a script to play.
+
+        Raises:
+            ConfigError: the agent has none, or it is not there.
+        """
+        if spec.script is None or not spec.script.is_file():
+            what = f"the agent {spec.name!r} has no script at {spec.script}"
+            raise ConfigError("agent-without-script", what, hint='set script = "/path/to/script.yaml"')
+
     def launch(self, order: Order) -> Launch:
         """Start the player by its file: it must run where the package itself cannot be imported.
 
         Raises:
             ConfigError: the agent has no script, or it is not there.
         """
-        script = order.agent.script
-        if script is None or not script.is_file():
-            what = f"the agent {order.agent.name!r} has no script at {script}"
-            raise ConfigError("agent-without-script", what, hint='set script = "/path/to/script.yaml"')
+        self.check(order.agent)
         return Launch(
             argv=(
                 *(order.agent.argv or (sys.executable, "-P", str(resources.files(_PACKAGE) / _PLAYER))),
-                *("--script", str(script)),
+                *("--script", str(order.agent.script)),
                 *("--attempt", str(order.attempt), "--round", str(order.round_no)),
                 *("--answers", json.dumps(order.answers)),
             ),

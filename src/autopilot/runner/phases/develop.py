@@ -105,7 +105,7 @@ def _prompt(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red:
     if prompt.escaped:
         shop.notebook.warn([f"{prompt.escaped} hidden characters or tags in the ticket were made visible"])
     path = shop.spec.run_dir / f"prompt-{round_no}.md"
-    path.write_text(prompt.text, encoding="utf-8")
+    path.write_bytes(prompt.text.encode("utf-8", "backslashreplace"))
     return path
 
 

@@ -21,7 +21,6 @@ from autopilot.runner.stacks.registry import choose
 from autopilot.runner.stacks.tree import Tree
 from autopilot.runner.tripwire import UserConfig, fingerprint
 from autopilot.runner.worktree import LFS_CONFIG, cut
-from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome
 
@@ -79,9 +78,7 @@ def check_agent(shop: Shop) -> None:
         ConfigError: its configuration cannot work.
     """
     agent = shop.spec.agent
-    new_agent(agent)
-    if agent.kind == "command" and not agent.argv:
-        raise ConfigError("agent-without-argv", f"the agent {agent.name!r} has no argv", hint="set its argv")
+    new_agent(agent).check(agent)
     program = program_of(agent)
     if program is not None and shutil.which(program, path=search_path(current())) is None:
         what = f"the program {program!r} of the agent {agent.name!r} is not there"
