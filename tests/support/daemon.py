@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,17 @@ except AutopilotError as error:
 class Daemon:
     """One state folder, and the daemon processes a test runs on it one after the other."""
 
-    def __init__(self, home: Path, *, config: str, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: Path,
+        *,
+        config: str,
+        env: Mapping[str, str] | None = None,
+        argv: Sequence[str] = ("-c", _MAIN),
+    ) -> None:
+        """Make the home. `argv` is what Python is told to run; by default the daemon's own entry, bare."""
         home.mkdir(parents=True, exist_ok=True)
+        self.argv = argv
         self.home = home
         self.paths = Paths(state=home / "state", config_file=home / "config.toml", logs=home / "logs")
         self.paths.config_file.write_text(config, encoding="utf-8")
@@ -54,7 +63,7 @@ class Daemon:
         """Start a daemon; by default wait until it answers."""
         with (self.home / "daemon.out").open("ab") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _MAIN],
+                [sys.executable, "-P", *self.argv],
                 cwd="/",
                 env={**self.env, "AUTOPILOT_HOME": str(self.home), "PYTHONPATH": str(ROOT / "src")},
                 stdin=subprocess.DEVNULL,

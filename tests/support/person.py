@@ -1,0 +1,228 @@
+"""A person at a machine: a home, a configuration, the command line, and the real daemon behind it.
+
+Nothing of the product is called here but its commands; the daemon's socket is asked only while a test waits.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from autopilot.config import procinfo
+from autopilot.publish.forges.local import LocalPullRequest, read_records
+from tests.support.agents import Agent
+from tests.support.daemon import PATIENCE_S, Daemon
+from tests.support.gitcmd import git
+from tests.support.order import assert_in_order
+from tests.support.repos import Repo
+from tests.support.toml_text import toml_text
+from tests.support.wait import wait_until
+
+Table = Mapping[str, Any]
+Steps = Sequence[Mapping[str, object]]
+
+PROGRAM = (sys.executable, "-P", "-m", "autopilot.daemon.cli")
+AT_REST = ("published", "parked", "failed", "cancelled")
+SETTINGS: Table = {
+    "launch_stagger_s": 0,
+    "min_free_disk_gib": 0,
+    "min_free_memory_gib": 0,
+    "backoff_s": 0.1,
+    "backoff_cap_s": 0.5,
+    "schedule": {"window": ""},
+    "timeouts": {"kill_grace_s": 2},
+    "awake": {"enabled": False},
+    "identity": {"name": "Pat Doe", "email": "pat@example.org"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What one command left on the terminal."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Person:
+    """Types commands below one home; the daemon is a process of its own."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        repos: Mapping[str, Repo | Table],
+        agents: Mapping[str, Agent | Steps | Table],
+        env: Mapping[str, str] | None = None,
+        **settings: Any,  # noqa: ANN401 - any key of the configuration
+    ) -> None:
+        """Write the configuration; the first agent is the default one.
+
+        Args:
+            folder: everything of this person lies below it.
+            repos: by name, a repository of the tests or the table as it stands in the configuration.
+            agents: by name, a program, steps to play, or the table as it stands in the configuration.
+            env: what the person's shell exports beside PATH and HOME.
+            settings: top-level keys; a table is laid over the one in SETTINGS.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        self.config = {
+            **_laid_over(SETTINGS, settings),
+            "default_agent": next(iter(agents)),
+            "agents": {name: self._agent(name, given) for name, given in agents.items()},
+            "repo": [{"name": name, **_repo(given)} for name, given in repos.items()],
+        }
+        self.daemon = Daemon(
+            folder / "home", config=toml_text(self.config), env=env, argv=(*PROGRAM[2:], "daemon", "run")
+        )
+        self.paths = self.daemon.paths
+
+    def _agent(self, name: str, given: Agent | Steps | Table) -> Table:
+        if isinstance(given, Agent):
+            return {"kind": "command", "argv": [str(given.path)]}
+        if isinstance(given, Mapping):
+            return given
+        script = self.folder / f"{name}.yaml"
+        script.write_text(yaml.safe_dump({"rounds": [list(given)]}, allow_unicode=True), encoding="utf-8")
+        return {"kind": "scripted", "script": str(script)}
+
+    def changes(self, **settings: Any) -> None:  # noqa: ANN401 - any key of the configuration
+        """Edit the configuration; a running daemon notices by itself."""
+        self.config = _laid_over(self.config, settings)
+        self.paths.config_file.write_text(toml_text(self.config), encoding="utf-8")
+
+    def types(self, *words: str, stdin: str | bytes = b"", cwd: Path | None = None) -> Said:
+        """Run one command to its end."""
+        ended = subprocess.run(
+            [*PROGRAM, *words],
+            cwd=cwd or self.folder,
+            env={**self.daemon.env, "AUTOPILOT_HOME": str(self.daemon.home), **_own_code()},
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
+            capture_output=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+        return Said(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+
+    def does(self, *words: str, stdin: str | bytes = b"", cwd: Path | None = None) -> str:
+        """Run one command that must end well, and give what it printed."""
+        said = self.types(*words, stdin=stdin, cwd=cwd)
+        assert said.code == 0, f"autopilot {words}: {said.code}\n{said.out}\n{said.err}"
+        return said.out
+
+    def asks(self, *words: str) -> Any:  # noqa: ANN401 - JSON
+        """Run one command that must end well, and give the JSON that it printed."""
+        return json.loads(self.does(*words, "--json"))
+
+    def begins(self) -> None:
+        """Start the daemon and turn on, as in the evening."""
+        self.daemon.start()
+        self.does("on", "--now")
+
+    def adds(self, *words: str, stdin: str | bytes = b"") -> str:
+        """Queue a ticket and give its name."""
+        name: str = json.loads(self.does("add", *words, "--json", stdin=stdin))["ticket"]["id"]
+        return name
+
+    def ticket(self, name: str) -> dict[str, Any]:
+        """The ticket as `show` prints it."""
+        shown: dict[str, Any] = self.asks("show", name)["ticket"]
+        return shown
+
+    def waits(self, name: str, *states: str) -> dict[str, Any]:
+        """Wait until a ticket comes to rest, or to one of these states, and give it."""
+        return self.daemon.wait_for_state(name, *(states or AT_REST))
+
+    def waits_for_all(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Wait until every one of these tickets is at rest."""
+        return {name: self.waits(name) for name in names}
+
+    def waits_for_hold(self, hold: str, scope: str | None = None) -> dict[str, Any]:
+        """Wait until a hold of this name stands, and give it."""
+
+        def standing() -> dict[str, Any]:
+            found = [
+                one
+                for one in self.daemon.call("GET", "/v1/status")["holds"]
+                if one["name"] == hold and scope in {None, one["scope"]}
+            ]
+            return found[0] if found else {}
+
+        return wait_until(standing, PATIENCE_S, f"the hold {hold} stands; {self.daemon.said()}")
+
+    def drafts(self, repo: str) -> tuple[LocalPullRequest, ...]:
+        """The pull requests of a repository at the local forge."""
+        return read_records(self.paths.local_forge / repo)
+
+    def run_folders(self, name: str) -> list[Path]:
+        """The folders of a ticket's runs, oldest first."""
+        return sorted(self.paths.runs.glob(f"{name}-a*"), key=lambda folder: folder.stat().st_mtime_ns)
+
+    def files(self) -> Iterator[Path]:
+        """Every file below the home: state, logs, configuration."""
+        return (path for path in self.daemon.home.rglob("*") if path.is_file() and not path.is_symlink())
+
+    def goes(self, *, branches: Sequence[str] = ()) -> None:
+        """Stop the daemon and look whether everything is in order.
+
+        Args:
+            branches: heads of the pull requests at forges that are not the local one.
+        """
+        if self.daemon.process is not None:
+            assert self.daemon.stop() == 0, self.daemon.said()
+        with closing(self.daemon.store()) as store:
+            assert_in_order(
+                store,
+                is_alive=lambda pid, started_ms: procinfo.is_alive(procinfo.ProcessId(pid, started_ms)),
+                live_runs=self.live_runs(),
+                worktrees=self.paths.worktrees,
+                pull_request_branches=[*branches, *self._local_heads()],
+            )
+
+    def live_runs(self) -> set[str]:
+        """The runs of which a process still lives, found by the mark that each carries."""
+        known = {folder.name for folder in self.paths.runs.glob("*")}
+        return {mark for pid in procinfo.all_pids() for mark in procinfo.marks_of(pid) or () if mark in known}
+
+    def _local_heads(self) -> Iterator[str]:
+        """Heads at the local forge, each checked against the branch in its remote."""
+        for table in self.config["repo"]:
+            heads = {one.branch: one.head for one in self.drafts(table["name"])}
+            if heads and "path" in table:
+                form = "--format=%(refname:short) %(objectname)"
+                listed = git(Path(table["path"]), "for-each-ref", form, "refs/heads/autopilot")
+                assert dict(line.split() for line in listed.splitlines()) == heads
+            yield from (one.branch for one in self.drafts(table["name"]))
+
+    def clean_up(self) -> None:
+        """Leave no process behind."""
+        self.daemon.clean_up()
+
+
+def _repo(given: Repo | Table) -> Table:
+    return {"path": str(given.remote), "base": given.base} if isinstance(given, Repo) else given
+
+
+def _laid_over(below: Table, above: Table) -> dict[str, Any]:
+    joined = dict(below)
+    for key, value in above.items():
+        under = below.get(key)
+        both = isinstance(value, Mapping) and isinstance(under, Mapping)
+        joined[key] = _laid_over(under or {}, value) if both else value
+    return joined
+
+
+def _own_code() -> dict[str, str]:
+    from tests.support.daemon import ROOT
+
+    return {"PYTHONPATH": str(ROOT / "src")}
