@@ -124,7 +124,7 @@ class Tree:
         if self._mark is not None and self._mark in marks:
             return True
         is_ours_now = adopting and row.parent == os.getpid() and row.session != os.getsid(0)
-        return is_ours_now and not marks
+        return is_ours_now and not marks and _is_unmarked_still(row)
 
     @staticmethod
     def _strangers(rows: dict[int, Seen]) -> set[int]:
@@ -184,6 +184,12 @@ def _with_descendants(found: set[int], rows: dict[int, Seen]) -> set[int]:
         result.update(fresh)
         todo.extend(fresh)
     return result
+
+
+def _is_unmarked_still(row: Seen) -> bool:
+    """Look again: in the middle of exec a process has no environment yet, and may be another call's child."""
+    _idle(_POLL_S)
+    return procinfo.is_alive(row.id) and procinfo.marks_of(row.id.pid) == frozenset()
 
 
 def _group_of(pid: int) -> int:
