@@ -26,7 +26,7 @@ def publication(forge: Forge, tmp_path: Path) -> Publication:
     return github_publication(forge, tmp_path)
 
 
-@pytest.mark.covers("N13", "N17", "N19", "N36")
+@pytest.mark.covers("N13", "N17", "N36")
 def test_a_verified_commit_becomes_one_draft_pull_request(forge: Forge, publication: Publication) -> None:
     done = publish(publication, forge)
     assert told(done) == ("pr-opened", "opened", None)
