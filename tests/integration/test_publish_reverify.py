@@ -1,5 +1,6 @@
 """The gates run again in a process that has nothing to gain from lying, and no token within reach."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,17 @@ def test_no_token_and_nothing_of_ours_is_in_the_environment_of_the_gates(tmp_pat
         "PYTHONPATH",
         "PYTHONWARNINGS",
     }
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the parent's environment from /proc")
+@pytest.mark.covers("N08", "I20")
+def test_the_process_that_runs_the_gates_holds_no_token_either(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    publication = with_check(tmp_path, f"cat /proc/$PPID/cmdline /proc/$PPID/environ > {seen}")
+    done = run_publisher(publication, AUTOPILOT_SECRET_FORGE_TOKEN=TOKEN, GITHUB_TOKEN=TOKEN)
+    assert done.verdict["outcome"] == "pr-opened", done.verdict
+    assert b"autopilot.runner\0verify" in seen.read_bytes()
+    assert TOKEN.encode() not in seen.read_bytes()
 
 
 def test_the_credential_is_not_read_while_the_repositorys_code_runs(
