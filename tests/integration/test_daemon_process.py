@@ -42,7 +42,7 @@ def test_a_second_daemon_is_refused_and_told_which_process_holds_the_place(daemo
     assert daemon.call("GET", "/v1/health")["pid"] == first.pid
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_asked_to_stop_with_nothing_running_it_ends_well_and_leaves_no_socket(
     daemon: Daemon, number: signal.Signals
 ) -> None:
@@ -97,7 +97,7 @@ def test_a_state_folder_inside_a_repository_is_refused(tmp_path: Path) -> None:
     (tmp_path / ".git").mkdir()
     code, said = refused(Daemon(tmp_path / "home", config=CONFIG))
     assert code == ExitCode.CONFIG
-    assert "state-dir-in-repository" in said
+    assert "inside the repository" in said
 
 
 def middle_overwritten(database: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_damaged_queue_is_never_taken_for_an_empty_one(
     damage(daemon.paths.database)
     code, said = refused(daemon)
     assert code == ExitCode.CONFIG
-    assert "database-" in said
+    assert str(daemon.paths.database) in said
     with pytest.raises(AutopilotError):
         daemon.call("GET", "/v1/health")
 

@@ -23,20 +23,7 @@ from tests.support.wait import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 
-_MAIN = """
-import sys
-from autopilot.config.clock import SystemClock
-from autopilot.config.load import load
-from autopilot.config.paths import find_paths
-from autopilot.daemon.app import run_daemon
-from autopilot.schemas.errors import AutopilotError
-paths = find_paths()
-try:
-    sys.exit(run_daemon(paths, load(paths), SystemClock(), reload=lambda: load(paths)))
-except AutopilotError as error:
-    sys.stderr.write(f"{error}\\n")
-    sys.exit(error.exit_code)
-"""
+AUTOPILOT = (sys.executable, "-P", "-m", "autopilot.daemon.cli")
 
 
 class Daemon:
@@ -48,9 +35,9 @@ class Daemon:
         *,
         config: str,
         env: Mapping[str, str] | None = None,
-        argv: Sequence[str] = ("-c", _MAIN),
+        argv: Sequence[str] = (*AUTOPILOT[2:], "daemon", "run"),
     ) -> None:
-        """Make the home. `argv` is what Python is told to run; by default the daemon's own entry, bare."""
+        """Make the home. `argv` is what Python is told to run; by default the command a person types."""
         home.mkdir(parents=True, exist_ok=True)
         self.argv = argv
         self.home = home
@@ -65,7 +52,7 @@ class Daemon:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", *self.argv],
                 cwd="/",
-                env={**self.env, "AUTOPILOT_HOME": str(self.home), "PYTHONPATH": str(ROOT / "src")},
+                env=self.environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -74,6 +61,23 @@ class Daemon:
         if is_awaited:
             wait_until(self._is_up, PATIENCE_S, f"the daemon answers; it said: {self.said()}")
         return self.process
+
+    def environment(self) -> dict[str, str]:
+        """What this state folder's commands run with."""
+        return {**self.env, "AUTOPILOT_HOME": str(self.home), "PYTHONPATH": str(ROOT / "src")}
+
+    def autopilot(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Type a command as a person would."""
+        return subprocess.run(
+            [*AUTOPILOT, *words],
+            cwd=cwd or self.home,
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            timeout=PATIENCE_S,
+        )
 
     def _is_up(self) -> bool:
         assert self.process is not None

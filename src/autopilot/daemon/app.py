@@ -127,7 +127,10 @@ def _signals(inbox: Inbox) -> Iterator[None]:
     def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's shape
         inbox.put(StopAsked(signal.Signals(number).name))
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
+    wanted = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
+        wanted.append(signal.SIGHUP)
+    before = {number: signal.signal(number, ask) for number in wanted}
     try:
         yield
     finally:

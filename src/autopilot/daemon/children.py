@@ -122,8 +122,11 @@ def _keeper(key: str, *, is_wanted: bool) -> Callable[[ProcessId], AbstractConte
         if not is_wanted:
             yield
             return
-        lock = awake.hold(reason=f"autopilot {key}", pid=process.pid)
         log = logger("daemon")
+        try:
+            lock = awake.hold(reason=f"autopilot {key}", pid=process.pid)
+        except OSError as exc:  # a full disk, say: the run matters more than its lock
+            lock = awake.AwakeLock("none", "awake-not-started", str(exc))
         if lock.warning:
             log.warning(Event.AWAKE_UNAVAILABLE, key=key, reason=lock.warning, detail=lock.detail)
         else:

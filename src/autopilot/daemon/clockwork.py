@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.inbox import Inbox
 
 SLEEP_GAP_MS = 30 * MS_PER_S
+LONGEST_APPOINTMENT_MS = 24 * 3600 * MS_PER_S
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -59,10 +60,11 @@ class Clockwork:
         self._scheduler.shutdown(wait=True)
 
     def appoint(self, at_ms: int | None) -> None:
-        """Wake the loop at this moment (UTC epoch ms) too; an earlier appointment is replaced."""
+        """Wake the loop at this moment (UTC epoch ms) too, within a day; it replaces an earlier one."""
         if at_ms is None:
             return
-        trigger = DateTrigger(_EPOCH + timedelta(milliseconds=at_ms))
+        soon_ms = min(at_ms, self._clock.now_ms() + LONGEST_APPOINTMENT_MS)
+        trigger = DateTrigger(_EPOCH + timedelta(milliseconds=soon_ms))
         self._scheduler.add_job(self._wake, trigger, ["appointment"], id="appointment", replace_existing=True)
 
     def slept_ms(self) -> int:

@@ -99,7 +99,7 @@ class Loop:
         """
         for message in messages:
             self._contain(partial(self._take, message))
-        self._refresh()
+        self._contain(self._refresh)
         self._contain(self._stop_what_must)
         self._contain(self._judge)
         if self.is_draining:

@@ -6,6 +6,7 @@ credential: the publisher does, in its own process.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_atomically
@@ -30,7 +31,13 @@ if TYPE_CHECKING:
 
 
 def begin(shop: Shop, seen: Ticket) -> None:
-    """Start the publisher of a committed ticket; one that cannot start is lost, and judged at once."""
+    """Start the publisher of a committed ticket; one that cannot start is lost, and judged at once.
+
+    Raises:
+        ConfigError: its repository is not configured any more.
+        InvariantError: what its run left is no longer what was believed.
+    """
+    shop.settings.repo(seen.repo)
     result, gates = _behind(shop, seen)
     # A verdict of an earlier try was dealt with; left here, a crash could take it for this one's.
     specs.verdict_path(shop.paths, result.run_id).unlink(missing_ok=True)
@@ -150,6 +157,8 @@ def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[Ga
         now_ms=shop.now_ms(),
     )
     spec_file = specs.publish_dir(shop.paths, spec.run_id) / "spec.json"
+    if live.publication.tries == 1 and os.path.lexists(spec_file.parent):
+        raise InvariantError("publish-folder-foreign", f"{spec_file.parent} is there before we made it")
     spec_file.parent.mkdir(mode=0o700, exist_ok=True)
     write_atomically(spec_file, spec.model_dump_json(indent=1).encode())
     return shop.supervisor.start(publisher_launch(shop, spec, spec_file))

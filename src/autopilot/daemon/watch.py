@@ -140,7 +140,10 @@ class Watch:
         while True:
             if not _is_regular(self.order.journal):
                 return
-            reading = read_lines(self.order.journal, self._offset)
+            try:
+                reading = read_lines(self.order.journal, self._offset)
+            except OSError:
+                return  # it cannot be read now; the result's own usage counts in the end
             for entry in reading.entries:
                 self._take(entry)
             if reading.offset == self._offset:

@@ -15,6 +15,8 @@ PRIORITY_URGENT = 0
 PRIORITY_DEFAULT = 2
 PRIORITY_LOWEST = 3
 MAX_TITLE_CHARS = 200
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: the last moment that can be written as a date."""
 MAX_BODY_CHARS = 100_000
 
 
@@ -27,7 +29,7 @@ class TicketDraft(Input):
     base: str | None = Field(default=None, description="branch to start from; None = the repository's base")
     priority: Annotated[int, Field(ge=PRIORITY_URGENT, le=PRIORITY_LOWEST)] = PRIORITY_DEFAULT
     depends_on: tuple[str, ...] = ()
-    not_before_ms: EpochMs = 0
+    not_before_ms: Annotated[EpochMs, Field(le=LAST_MS)] = 0
     agent: str | None = None
     acceptance: tuple[str, ...] = ()
     source_key: str | None = Field(default=None, description="the same key twice is one ticket, e.g. o/r#12")

@@ -39,6 +39,7 @@ def test_an_appointment_wakes_the_loop_and_one_in_the_past_at_once(
     clockwork.appoint(SystemClock().now_ms() - 8 * 3600 * 1000)  # it fell due while the machine slept
     woken(inbox, "appointment")
     clockwork.appoint(None)
+    clockwork.appoint(2**62)  # no date can say that
 
 
 def test_the_backstop_wakes_the_loop_again_and_again(inbox: Inbox) -> None:

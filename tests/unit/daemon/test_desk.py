@@ -71,6 +71,7 @@ def test_a_ticket_is_added_with_everything_it_says_and_the_loop_is_woken(
         ({"title": "x", "base": "--upload-pack=x", "repo": "shop"}, "ticket-invalid", "base"),
         ({"title": "x", "priority": 9, "repo": "shop"}, "ticket-invalid", "priority"),
         ({"title": "x", "colour": "red", "repo": "shop"}, "ticket-invalid", "colour"),
+        ({"title": "x", "not_before_ms": 2**62, "repo": "shop"}, "ticket-invalid", "not_before_ms"),
         ({"title": "x"}, "repo-needed", "repo"),
         ({"title": "x", "repo": "shpo"}, "repo-unknown", "repo"),
         ({"title": "x", "repo": "shop", "agent": "nobody"}, "agent-unknown", "agent"),

@@ -12,13 +12,13 @@ import pytest
 from sqlalchemy import Connection
 
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import view
+from autopilot.daemon import specs, view
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.shop import Shop
 from autopilot.daemon.store import queries_runs, writes
 from autopilot.daemon.store.engine import Store
 from autopilot.schemas.errors import AutopilotError, ConfigError, TransientError
-from autopilot.schemas.machine import State
+from autopilot.schemas.machine import State, WaitingFor
 from autopilot.schemas.publication import PublishOutcome
 from autopilot.schemas.run import Outcome
 from tests.support import queue
@@ -116,6 +116,32 @@ class TestFaults:
         loop.tick()
         assert stage.state() is State.PARKED
         assert "result" in queue.look(stage.store, "T-1").reason
+
+    def test_a_publish_folder_that_somebody_made_before_us_is_not_used(
+        self, stage: Stage, loop: Loop, tmp_path: Path
+    ) -> None:
+        """An agent that can write there could have a publisher's log appended to any file of the user's."""
+        queue.add(stage.store)
+        loop.tick()
+        folder = specs.publish_dir(stage.paths, stage.claim_of("T-1").attempt.run_id)
+        folder.symlink_to(tmp_path)
+        stage.commit()
+        loop.tick()
+        assert stage.state() is State.PARKED
+        assert not (tmp_path / "spec.json").exists()
+
+    def test_a_commit_whose_repository_left_the_configuration_waits_for_a_person(
+        self, stage: Stage, loop: Loop
+    ) -> None:
+        queue.add(stage.store, repo="till")
+        loop.tick()
+        without = stage.paths.config_file.read_text().split('[[repo]]\nname = "till"')[0]
+        stage.paths.config_file.write_text(without)
+        stage.commit()
+        loop.tick()
+        ticket = queue.look(stage.store, "T-1")
+        assert (ticket.state, ticket.waiting_for) == (State.PARKED, WaitingFor.CONFIGURATION)
+        assert "till" in ticket.reason
 
     @pytest.mark.parametrize("code", ["database-full", "database-damaged", "database-unwritable"])
     def test_a_store_that_cannot_keep_state_ends_the_daemon(self, stage: Stage, code: str) -> None:
