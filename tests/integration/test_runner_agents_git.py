@@ -147,3 +147,14 @@ def test_a_broken_index_of_the_agents_hides_nothing(desk: Desk) -> None:
     (desk.workspace.admin / "index").write_bytes(b"DIRC garbage")
     desk.judge.renew()
     assert absent_by_sparse_checkout(desk.judge) == []
+
+
+def test_a_head_that_names_nothing_costs_a_note_not_the_work(desk: Desk) -> None:
+    mend(desk)
+    (desk.workspace.admin / "HEAD").write_text("f" * 40 + "\n")
+    assert set(desk.changed()) == {"bill/split.py"}
+    kept = keep_agents_commits(desk.judge)
+    assert kept.shas == ()
+    assert "could not be kept" in kept.notes[0]
+    (desk.workspace.admin / "HEAD").unlink()
+    assert keep_agents_commits(desk.judge).notes == ()

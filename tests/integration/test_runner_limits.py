@@ -148,3 +148,25 @@ def test_a_wrong_key_is_not_waited_for(host: Host, repo: Repo, tmp_path: Path) -
     result = run_here(spec)
     assert (result.outcome, result.code) == (Outcome.CREDENTIAL, "agent-not-authenticated")
     assert result.hint
+
+
+def test_a_machine_that_refuses_is_named_and_the_spend_is_not_lost(
+    host: Host, repo: Repo, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    spec = host.spec(
+        repo, host.agent([*MEND, {"spend": {"usd": 0.5}}]), pr_request=tmp_path / "file" / "x.json"
+    )
+    result = run_here(spec)
+    assert (result.outcome, result.code) == (Outcome.INFRASTRUCTURE, "machine-refused")
+    assert result.usage.cost_micro_usd == 500_000
+    assert result.head is not None
+
+
+def test_a_state_file_that_cannot_be_closed_costs_a_warning_not_the_result(host: Host, repo: Repo) -> None:
+    spec = host.spec(repo)
+    spoil = f"rm -f '{spec.run_dir}/agent-state.json.lock'; mkdir '{spec.run_dir}/agent-state.json.lock'"
+    agent = host.agent([{"run": ["sh", "-c", spoil]}])
+    result = run_here(spec.model_copy(update={"agent": agent}))
+    assert result.outcome is Outcome.NO_CHANGES
+    assert any("record could not be closed" in warning for warning in result.warnings)

@@ -101,3 +101,9 @@ def test_json_that_is_hard_on_a_parser_is_only_counted(nested: bytes) -> None:
     items, lines = read(nested + b"\n" + RESULT)
     assert [item for item in items if isinstance(item, dict)] == [json.loads(RESULT)]
     assert lines.damaged == 1
+
+
+def test_a_line_beyond_the_limit_inside_one_piece_is_dropped_alone() -> None:
+    framer = LineFramer(max_line_bytes=5)
+    assert framer.feed(b"short\nmuch too long\nok\n") == [b"short", b"ok"]
+    assert framer.dropped == 1
