@@ -63,3 +63,10 @@ def test_without_a_new_enough_python_bootstrap_says_how_to_get_one(
     done = run([checkout / "script" / "bootstrap"], elsewhere | {"PATH": str(tmp_path)})
     assert done.returncode == 78
     assert "no Python >= 3.11" in done.stderr
+
+
+def test_the_demonstration_ends_well_and_again(checkout: Path, elsewhere: dict[str, str]) -> None:
+    for _ in range(2):
+        done = run([checkout / "script" / "demo"], elsewhere)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "draft" in done.stdout.lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import PurePosixPath
 
 import pytest
@@ -28,6 +29,14 @@ DECISION = "# 0001. Title\n\nStatus: accepted\n\n## Context\n\n## Decision\n\n##
 @pytest.mark.parametrize("part", PARTS)
 def test_each_part_says_what_it_is_for_and_where_to_begin(part: str) -> None:
     assert readme_problems((ROOT / SRC / part / "README.md").read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_file_that_a_part_readme_names_exists(part: str) -> None:
+    text = (ROOT / SRC / part / "README.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([a-z_/]+(?:\.py|\.toml|/))`", text)
+    places = [ROOT / SRC / part, ROOT / SRC / "config"]
+    assert [name for name in named if not any(any(place.rglob(name)) for place in places)] == []
 
 
 @pytest.mark.parametrize(
