@@ -19,7 +19,8 @@ import yaml
 from autopilot.config import procinfo
 from autopilot.publish.forges.local import LocalPullRequest, read_records
 from tests.support.agents import Agent
-from tests.support.daemon import PATIENCE_S, Daemon
+from tests.support.daemon import PATIENCE_S, ROOT, Daemon
+from tests.support.forge.server import Forge
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
 from tests.support.repos import Repo
@@ -86,6 +87,7 @@ class Person:
             folder / "home", config=toml_text(self.config), env=env, argv=(*PROGRAM[2:], "daemon", "run")
         )
         self.paths = self.daemon.paths
+        self.forges: list[Forge] = []
 
     def _agent(self, name: str, given: Agent | Steps | Table) -> Table:
         if isinstance(given, Agent):
@@ -172,12 +174,8 @@ class Person:
         """Every file below the home: state, logs, configuration."""
         return (path for path in self.daemon.home.rglob("*") if path.is_file() and not path.is_symlink())
 
-    def goes(self, *, branches: Sequence[str] = ()) -> None:
-        """Stop the daemon and look whether everything is in order.
-
-        Args:
-            branches: heads of the pull requests at forges that are not the local one.
-        """
+    def goes(self) -> None:
+        """Stop the daemon and look whether everything is in order, at `forges` too."""
         if self.daemon.process is not None:
             assert self.daemon.stop() == 0, self.daemon.said()
         with closing(self.daemon.store()) as store:
@@ -186,7 +184,7 @@ class Person:
                 is_alive=lambda pid, started_ms: procinfo.is_alive(procinfo.ProcessId(pid, started_ms)),
                 live_runs=self.live_runs(),
                 worktrees=self.paths.worktrees,
-                pull_request_branches=[*branches, *self._local_heads()],
+                pull_request_branches=[*self._local_heads(), *self._other_heads()],
             )
 
     def live_runs(self) -> set[str]:
@@ -203,6 +201,11 @@ class Person:
                 listed = git(Path(table["path"]), "for-each-ref", form, "refs/heads/autopilot")
                 assert dict(line.split() for line in listed.splitlines()) == heads
             yield from (one.branch for one in self.drafts(table["name"]))
+
+    def _other_heads(self) -> Iterator[str]:
+        for forge in self.forges:
+            for project in forge.repositories.names():
+                yield from (pull.head for pull in forge.pulls.all(project))
 
     def clean_up(self) -> None:
         """Leave no process behind."""
@@ -223,6 +226,4 @@ def _laid_over(below: Table, above: Table) -> dict[str, Any]:
 
 
 def _own_code() -> dict[str, str]:
-    from tests.support.daemon import ROOT
-
     return {"PYTHONPATH": str(ROOT / "src")}

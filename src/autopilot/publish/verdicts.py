@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import PublishSpec, PullRequest
 
-RETRY_AFTER_S = 60.0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
@@ -93,7 +91,7 @@ def ended(story: Story, error: AutopilotError) -> PublishVerdict:
             error.code,
             error.what,
             hint=error.hint,
-            retry_after_s=error.retry_after_s or RETRY_AFTER_S,
+            retry_after_s=error.retry_after_s,
         )
     if error.code == "draft-unsupported" and story.pushed:
         return story.tell(PublishOutcome.PUSHED_AWAITING_PR, error.code, error.what, hint=error.hint)

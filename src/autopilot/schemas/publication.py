@@ -130,5 +130,7 @@ class PublishVerdict(Record):
     pushed: Sha | None = None
     base_behind: int | None = Field(default=None, description="commits the base moved on since the run began")
     pr: PullRequest | None = None
-    retry_after_s: float | None = None
+    retry_after_s: float | None = Field(
+        default=None, description="as the forge asked; None = by the daemon's back-off"
+    )
     finished_ms: EpochMs

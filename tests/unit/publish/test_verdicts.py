@@ -56,10 +56,10 @@ def test_failed_checks_have_one_verdict_that_names_them_all(
     assert all(f"{name} is wrong" in verdict.hint for name in failed)
 
 
-@pytest.mark.parametrize(("asked_s", "told_s"), [(None, 60.0), (120.0, 120.0)])
-def test_what_passes_by_itself_is_deferred_with_a_time(asked_s: float | None, told_s: float) -> None:
+@pytest.mark.parametrize("asked_s", [None, 120.0])
+def test_what_passes_by_itself_is_deferred_with_the_time_that_was_named(asked_s: float | None) -> None:
     verdict = verdicts.ended(PUSHED, TransientError("forge-unavailable", "away", retry_after_s=asked_s))
-    assert (verdict.outcome, verdict.retry_after_s) == (PublishOutcome.PUBLISH_DEFERRED, told_s)
+    assert (verdict.outcome, verdict.retry_after_s) == (PublishOutcome.PUBLISH_DEFERRED, asked_s)
     assert (verdict.waiting_for, verdict.pushed) == (None, HEAD)
 
 
