@@ -1,12 +1,13 @@
 """Lends git the token for one call: through a named pipe, so that it never lies in a file.
 
-git asks a small program of ours (GIT_ASKPASS), which reads one line from a pipe that only this user can open.
-The token is in no command line, no URL, no environment and no log. Must not outlive the call.
+git asks a small program of ours (GIT_ASKPASS), which is answered by one line through a pipe of its own, for
+this user only. The token is in no command line, no URL, no environment and no log. Must not outlive the call.
 Source: gitcredentials(7) "Requesting credentials"; fifo(7).
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import tempfile
@@ -26,11 +27,18 @@ if TYPE_CHECKING:
 _PROGRAM = """#!/bin/sh
 case "$1" in
 Username*) echo x-access-token ;;
-*) IFS= read -r line <"${0%/*}/pipe" && printf '%s\\n' "$line" ;;
+*)
+    reply="${0%/*}/reply.$$"
+    mkfifo -m 600 "$reply" || exit 1
+    echo "$$" >"${0%/*}/asked"
+    IFS= read -r line <"$reply" && printf '%s\\n' "$line"
+    rm -f "$reply"
+    ;;
 esac
 """
-
-
+_STOP = b"stop"
+_ANSWER_TRIES = 500
+_ANSWER_PAUSE_S = 0.01
 _TOLD_CHARS = 800
 
 
@@ -70,31 +78,47 @@ def lent(token: str, folder: Path) -> Iterator[Access]:
             hint="store it again without line ends",
         )
     place = Path(tempfile.mkdtemp(prefix="ask-", dir=folder))
-    pipe, program = place / "pipe", place / "ask"
-    os.mkfifo(pipe, 0o600)
+    asked, program = place / "asked", place / "ask"
+    os.mkfifo(asked, 0o600)
     program.write_text(_PROGRAM, encoding="ascii")
     program.chmod(0o700)
-    done = threading.Event()
-    writer = threading.Thread(target=_serve, args=(pipe, token, done), daemon=True)
-    writer.start()
+    questions = os.open(asked, os.O_RDWR)  # both ends, so that nobody ever waits for the other to come
+    server = threading.Thread(target=_serve, args=(questions, place, token), daemon=True)
+    server.start()
     try:
         yield Access({"GIT_ASKPASS": str(program)}, token)
     finally:
-        done.set()
-        _wake(pipe, writer)
+        os.write(questions, _STOP + b"\n")
+        server.join()
+        os.close(questions)
         shutil.rmtree(place)
 
 
-def _serve(pipe: Path, token: str, done: threading.Event) -> None:
-    while not done.is_set():
-        with suppress(BrokenPipeError), pipe.open("wb", buffering=0) as reader:  # waits for a reader
-            if not done.is_set():
-                reader.write(token.encode("ascii") + b"\n")
+def _serve(questions: int, place: Path, token: str) -> None:
+    """Answer each question through a pipe of its own, so that two can neither share nor split an answer."""
+    pending = b""
+    while True:
+        *asked, pending = (pending + os.read(questions, 4096)).split(b"\n")
+        for number in asked:
+            if number == _STOP:
+                return
+            if number.isdigit():
+                _answer(place / f"reply.{int(number)}", token)
 
 
-def _wake(pipe: Path, writer: threading.Thread) -> None:
-    """Be the reader that the writer waits for, until it has seen that it is over."""
-    while writer.is_alive():
-        handle = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-        writer.join(0.05)
+def _answer(reply: Path, token: str) -> None:
+    """Write one line, unless whoever asked has gone."""
+    for _ in range(_ANSWER_TRIES):
+        try:
+            handle = os.open(reply, os.O_WRONLY | os.O_NONBLOCK)
+        except FileNotFoundError:
+            return
+        except OSError as exc:
+            if exc.errno != errno.ENXIO:
+                return
+            threading.Event().wait(_ANSWER_PAUSE_S)  # made, but not opened yet
+            continue
+        with suppress(BrokenPipeError):
+            os.write(handle, token.encode("ascii") + b"\n")
         os.close(handle)
+        return

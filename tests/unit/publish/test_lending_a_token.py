@@ -31,6 +31,20 @@ def test_it_is_answered_as_often_as_it_is_asked(tmp_path: Path) -> None:
         assert [ask(dict(access.env), "Password: ") for _ in range(20)] == [f"{TOKEN}\n"] * 20
 
 
+def test_two_that_ask_at_once_neither_share_nor_split_an_answer(tmp_path: Path) -> None:
+    with lent(TOKEN, tmp_path) as access:
+        argv = [access.env["GIT_ASKPASS"], "Password: "]
+        asking = [subprocess.Popen(argv, env={}, stdout=subprocess.PIPE) for _ in range(20)]
+        assert {one.communicate(timeout=30)[0] for one in asking} == {f"{TOKEN}\n".encode()}
+
+
+def test_whoever_asked_and_went_away_holds_nobody_up(tmp_path: Path) -> None:
+    with lent(TOKEN, tmp_path) as access:
+        asked = Path(access.env["GIT_ASKPASS"]).with_name("asked")
+        asked.write_text("999999\nnonsense\n../../x\n")
+        assert ask(dict(access.env), "Password: ") == f"{TOKEN}\n"
+
+
 def test_no_file_and_no_variable_holds_the_token(tmp_path: Path) -> None:
     with lent(TOKEN, tmp_path) as access:
         for path in tmp_path.rglob("*"):
