@@ -8,9 +8,12 @@ from __future__ import annotations
 import traceback
 from typing import TYPE_CHECKING
 
+from autopilot.config.logs import logger
 from autopilot.daemon import decide, transitions, transitions_publish
 from autopilot.daemon.store import queries_runs, queries_tickets
+from autopilot.daemon.store.mend import mend
 from autopilot.schemas.decision import Park
+from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State, Trigger, WaitingFor, target
 from autopilot.schemas.ticket import Hold
 
@@ -48,6 +51,16 @@ def park(shop: Shop, seen: Ticket, reason: str) -> None:
     if ticket.state is State.RUNNING and attempt is not None:
         report = decide.Loss(attempt.run_id, attempt.fence, reason, "died", shop.now_ms())
     transitions.park(shop.store, ticket, decision, report=report, rules=shop.rules)
+
+
+def mend_rows(shop: Shop) -> None:
+    """Make unreadable tickets readable, say so, and park those that would otherwise go on unlooked at."""
+    for name, wrong in mend(shop.store).items():
+        logger("daemon").error(Event.TICKET_FAULTED, ticket=name, error=wrong)
+        with shop.store.read() as conn:
+            ticket = queries_tickets.ticket(conn, name)
+        if ticket is not None and ticket.state in {State.QUEUED, State.COMMITTED}:
+            park(shop, ticket, wrong)
 
 
 def hold(ticket: Ticket, reason: str, now_ms: int) -> Hold:

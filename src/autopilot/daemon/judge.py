@@ -66,8 +66,6 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
         found: how and when its end was found.
     """
     told = found.ending.told if found.ending else "the runner was gone when the daemon started"
-    if found.ending is not None and found.ending.is_overdue:
-        return _loss(live, found, told)
     raw = read_regular(run_dir / "result.json")
     if isinstance(raw, str):
         return _loss(live, found, f"{told}; result.json: {raw}")
@@ -77,6 +75,8 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
         return _loss(live, found, f"{told}; result.json is not valid: {_first_fault(exc)}")
     if fault := _result_fault(result, live):
         return _loss(live, found, f"{told}; result.json is not this run's: {fault}")
+    if found.ending is not None and found.ending.is_overdue and result.outcome is Outcome.STOPPED:
+        return _loss(live, found, told)  # given back unused, it would hang again and again
     return result
 
 

@@ -141,13 +141,14 @@ class Loop:
         shop, why = self._shop, ""
         if self.is_draining and shop.clock.monotonic_s() >= self._drain_until_s:
             why = "the daemon stops"
-        else:
-            with shop.store.read() as conn:
-                switch = queries_host.switch(conn)
-            if launching.must_stop_running(switch, shop.now_ms()):
-                why = "switched off"
-        if why:
-            shop.supervisor.stop_all(why)
+        elif self._is_off_at_once():
+            why = "switched off"
+        for key in shop.supervisor.stop_all(why) if why else ():
+            logger("daemon").info(Event.RUN_STOPPING, run=key, why=why)
+
+    def _is_off_at_once(self) -> bool:
+        with self._shop.store.read() as conn:
+            return launching.must_stop_running(queries_host.switch(conn), self._shop.now_ms())
 
     def _judge(self) -> None:
         shop = self._shop
@@ -165,6 +166,8 @@ class Loop:
 
     def _begin_publications(self) -> None:
         shop = self._shop
+        if self._is_off_at_once():
+            return
         with shop.store.read() as conn:
             free = MAX_PUBLISHERS - len(queries_runs.publishing(conn))
             ready = queries_tickets.ready_to_publish(conn, shop.now_ms())
@@ -179,7 +182,19 @@ class Loop:
             if is_fatal(error):
                 raise
             logger("daemon").error(Event.TICK_FAILED, **faults.told(error))
-            return None
+            is_unreadable = isinstance(error, ValueError | TypeError)
+        if is_unreadable:  # not above: the error holds on to the cursor that failed, and that to its snapshot
+            self._mend_rows()
+        return None
+
+    def _mend_rows(self) -> None:
+        """Reading failed: one row that cannot be read must not keep all others from being looked at."""
+        try:
+            faults.mend_rows(self._shop)
+        except Exception as error:
+            if is_fatal(error):
+                raise
+            logger("daemon").error(Event.TICK_FAILED, **faults.told(error))
 
     def _guard(self, ticket: Ticket, act: Callable[[], object]) -> None:
         """Let one ticket's fault stop that ticket, with its reason, and nothing else."""

@@ -83,10 +83,9 @@ class Supervisor:
         """Give every watch whose child has not ended."""
         return (watch for watch in tuple(self._watches.values()) if watch.ending is None)
 
-    def stop_all(self, why: str) -> None:
-        """Ask every child to end."""
-        for watch in self.live():
-            watch.stop(why)
+    def stop_all(self, why: str) -> list[str]:
+        """Ask every child to end; name those that were not asked before."""
+        return [watch.order.key for watch in self.live() if watch.stop(why)]
 
     def _watch(self, order: Order, process: proc.ProcessId, child: proc.Child | None) -> None:
         watch = Watch(order, process, child=child, clock=self._clock, inbox=self._inbox)

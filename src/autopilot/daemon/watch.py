@@ -55,7 +55,7 @@ class Ending:
     asked: str = ""
     """Why we asked it to stop; empty when it ended by itself."""
     is_overdue: bool = False
-    """We killed it because it outlived its backstop: whatever it wrote, it did not end by itself."""
+    """We killed it because it outlived its backstop."""
 
 
 class Watch:
@@ -98,10 +98,12 @@ class Watch:
             with self.order.keep_awake(self.process):
                 is_overdue = self._until_over()
         finally:
-            self._sweep()
-            told = self._told(is_overdue=is_overdue)
-            self.ending = Ending(told, self._asked, is_overdue)
-            self._inbox.put(Ended(self.order.key))
+            try:
+                self._sweep()
+            finally:  # whatever a sweep raises, the loop must hear of the end
+                told = self._told(is_overdue=is_overdue)
+                self.ending = Ending(told, self._asked, is_overdue)
+                self._inbox.put(Ended(self.order.key))
 
     def _until_over(self) -> bool:
         """Return when it ended, or must: True when it outlived its backstop."""

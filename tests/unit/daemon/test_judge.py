@@ -123,14 +123,25 @@ def test_whatever_else_lies_there_is_a_loss_and_never_an_error(
     assert loss.reason.startswith("the process ended with code 0; result.json")
 
 
-def test_a_run_that_had_to_be_killed_for_its_time_is_a_loss_whatever_it_wrote(
+OVERDUE = Ending("the process outlived its 2h 00m and was killed", "", is_overdue=True)
+
+
+def test_a_run_that_had_to_be_killed_for_its_time_is_lost_even_if_it_says_it_was_only_stopped(
     claim: Claim, folder: Path
 ) -> None:
     """Else a runner that hangs would be given back again and again without using an attempt."""
     hand_in(folder, queue.result(claim, Outcome.STOPPED))
-    loss = judged(claim, folder, ending=Ending("the process outlived its 2h 00m", "", is_overdue=True))
+    loss = judged(claim, folder, ending=OVERDUE)
     assert isinstance(loss, Loss)
-    assert loss.cause == "died"
+    assert (loss.cause, loss.reason) == ("died", OVERDUE.told)
+
+
+def test_a_run_that_hung_after_its_result_was_whole_has_not_worked_in_vain(
+    claim: Claim, folder: Path
+) -> None:
+    result = queue.result(claim, base="main")
+    hand_in(folder, result)
+    assert judged(claim, folder, ending=OVERDUE) == result
 
 
 @pytest.mark.parametrize(

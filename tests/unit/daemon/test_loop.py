@@ -12,6 +12,7 @@ from autopilot.daemon import desk
 from autopilot.daemon.inbox import Ended, Spent, Woken
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import writes
+from autopilot.daemon.watch import Ending
 from autopilot.schemas.machine import State, WaitingFor
 from autopilot.schemas.publication import PublishOutcome
 from autopilot.schemas.run import Outcome
@@ -35,6 +36,7 @@ def loop(stage: Stage) -> Loop:
 
 
 class TestOneTicket:
+    @pytest.mark.covers("B02")
     def test_a_queued_ticket_is_running_after_one_tick_with_all_that_its_runner_may_know(
         self, stage: Stage, loop: Loop
     ) -> None:
@@ -179,6 +181,26 @@ class TestOperator:
         desk.turn_off(stage.desk(), mode="now")
         loop.tick()
         assert stage.supervisor.watch(stage.claim_of("T-1").attempt.run_id).stops == ["switched off"]
+
+    def test_off_now_stops_a_publisher_too_and_starts_none_until_it_is_on_again(
+        self, stage: Stage, loop: Loop
+    ) -> None:
+        queue.add(stage.store)
+        loop.tick()
+        stage.commit()
+        loop.tick()
+        desk.turn_off(stage.desk(), mode="now")
+        loop.tick()
+        assert stage.supervisor.watch(stage.publication().id).stops == ["switched off"]
+        stage.supervisor.end(stage.publication().id, Ending("the process ended with code 75", "switched off"))
+        loop.tick()
+        stage.clock.advance(3600)
+        loop.tick()
+        assert stage.state() is State.COMMITTED
+        desk.turn_on(stage.desk())
+        loop.tick()
+        assert stage.state() is State.PUBLISHING
+        assert stage.publication().losses == 0
 
     def test_a_repository_added_to_the_configuration_works_without_a_restart(
         self, stage: Stage, loop: Loop

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import specs, view
@@ -48,6 +48,13 @@ class BrokenStore(Store):
 
     def transact(self, work: Callable[[Connection], T]) -> T:
         raise self.error
+
+
+SPOIL = {
+    "acceptance": "UPDATE tickets SET acceptance = :value WHERE short_id = 1",
+    "not_before_ms": "UPDATE tickets SET not_before_ms = :value WHERE short_id = 1",
+    "created_ms": "UPDATE tickets SET created_ms = :value WHERE short_id = 1",
+}
 
 
 class TestFaults:
@@ -117,6 +124,43 @@ class TestFaults:
         assert stage.state() is State.PARKED
         assert "result" in queue.look(stage.store, "T-1").reason
 
+    @pytest.mark.parametrize(
+        ("column", "value"),
+        [
+            ("acceptance", "not json"),
+            ("acceptance", "[1, 2]"),
+            ("not_before_ms", -5),
+            ("created_ms", "yesterday"),
+        ],
+    )
+    def test_a_row_that_cannot_be_read_parks_its_ticket_and_holds_up_no_other(
+        self, stage: Stage, loop: Loop, column: str, value: object
+    ) -> None:
+        queue.add(stage.store, repo="shop")
+        queue.add(stage.store, repo="till")
+        with stage.store.write() as conn:
+            conn.execute(text(SPOIL[column]), {"value": value})
+        for _ in range(3):
+            loop.tick()
+            view.status(stage.desk())
+        ticket = queue.look(stage.store, "T-1")
+        assert (ticket.state, ticket.waiting_for) == (State.PARKED, WaitingFor.CONFIGURATION)
+        assert f"{column} was {str(value)!r}" in ticket.reason
+        assert stage.state("T-2") is State.RUNNING
+
+    def test_a_word_of_a_later_program_in_a_parked_row_does_not_stop_the_loop(
+        self, stage: Stage, loop: Loop
+    ) -> None:
+        queue.add(stage.store, repo="shop")
+        loop.tick()
+        stage.hand_in(queue.result(stage.claim_of("T-1"), Outcome.NO_CHANGES))
+        loop.tick()
+        queue.add(stage.store, repo="till")
+        with stage.store.write() as conn:
+            conn.exec_driver_sql("UPDATE tickets SET waiting_for = 'moon-phase' WHERE short_id = 1")
+        loop.tick()
+        assert stage.state("T-2") is State.RUNNING
+
     def test_a_publish_folder_that_somebody_made_before_us_is_not_used(
         self, stage: Stage, loop: Loop, tmp_path: Path
     ) -> None:
@@ -164,6 +208,7 @@ class TestFaults:
 
 
 class TestBreaker:
+    @pytest.mark.covers("E01")
     def test_an_agent_whose_every_failure_looks_alike_does_not_eat_the_queue(
         self, stage: Stage, loop: Loop
     ) -> None:
@@ -197,6 +242,7 @@ class TestChores:
         loop.tick()
         assert len(asked) == 2
 
+    @pytest.mark.covers("B16")
     def test_a_chore_that_fails_keeps_nothing_else_from_being_done(self, stage: Stage) -> None:
         def broken(shop: Shop) -> int:
             raise RuntimeError("bug")

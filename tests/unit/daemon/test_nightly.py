@@ -28,6 +28,7 @@ def test_the_first_daemon_of_all_writes_none_for_a_night_that_was_not_its_own(st
     assert digests(stage) == []
 
 
+@pytest.mark.covers("G04")
 def test_it_is_written_when_it_falls_due_and_only_once(stage: Stage) -> None:
     write_digest_if_due(stage.shop)
     stage.clock.advance(7.5 * 3600)
