@@ -33,8 +33,8 @@ class Layered:
 
     def under(self, layer: Mapping[str, Any], origin: str) -> Layered:
         """Lay one more layer on top."""
-        origins = {**self.origins, **dict.fromkeys(_dotted(layer), origin)}
-        return Layered(_merge(self.values, layer), origins)
+        kept = {key: where for key, where in self.origins.items() if not _is_replaced(key, layer)}
+        return Layered(_merge(self.values, layer), {**kept, **dict.fromkeys(_dotted(layer), origin)})
 
     def origin_of(self, key: str) -> str:
         """Name where a key was last set, or else something in it, or in the table around it."""
@@ -124,12 +124,21 @@ def _nest(path: list[str], value: object) -> dict[str, Any]:
 
 
 def _dotted(layer: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """Give the key of every leaf; tables in a list count from 0, as in `repo.0.base`."""
     for key, value in layer.items():
         dotted = f"{above}{key}"
-        if isinstance(value, dict) and value:
+        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            yield from _dotted({str(number): each for number, each in enumerate(value)}, f"{dotted}.")
+        elif isinstance(value, dict) and value:
             yield from _dotted(value, f"{dotted}.")
         else:
             yield dotted
+
+
+def _is_replaced(key: str, layer: Mapping[str, Any]) -> bool:
+    """Tell whether a layer replaces the list of tables that a key of a lower layer stands in."""
+    table, *rest = key.split(".")
+    return bool(rest) and rest[0].isdigit() and isinstance(layer.get(table), list)
 
 
 def _parsed(text: str) -> object:

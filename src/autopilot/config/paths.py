@@ -110,7 +110,7 @@ def find_paths() -> Paths:
     """Give the places of this user: below `AUTOPILOT_HOME` when that is set, else the platform's own."""
     home = os.environ.get("AUTOPILOT_HOME")
     if home:
-        return paths_below(Path(home).expanduser().absolute())
+        return paths_below(_absolute(home))
     import platformdirs  # only the default place needs it
 
     dirs = platformdirs.PlatformDirs("autopilot", appauthor=False)
@@ -119,6 +119,14 @@ def find_paths() -> Paths:
         config_file=Path(dirs.user_config_dir) / "config.toml",
         logs=Path(dirs.user_log_dir),
     )
+
+
+def _absolute(home: str) -> Path:
+    try:
+        return Path(home).expanduser().absolute()
+    except RuntimeError as exc:
+        what = f"AUTOPILOT_HOME={home} names nobody's home"
+        raise ConfigError("home-unknown", what, hint="write the folder out, from / on") from exc
 
 
 def paths_below(root: Path) -> Paths:
@@ -130,7 +138,7 @@ def demo_home() -> Path:
     """Give the folder in which the demo keeps its own state, apart from the real one."""
     home = os.environ.get("AUTOPILOT_HOME")
     if home:
-        return Path(home).expanduser().absolute() / "demo"
+        return _absolute(home) / "demo"
     import platformdirs  # as above
 
     return Path(platformdirs.user_cache_dir("autopilot", appauthor=False)) / "demo"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 import psutil
@@ -29,6 +28,7 @@ from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.statedir import check_state_dir
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.supervisor import Supervisor
+from autopilot.daemon.version import program_version
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
@@ -83,7 +83,7 @@ def run_daemon(
 def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
     log, loop = logger("daemon"), Loop(shop, chores=(write_digest_if_due,))
-    about = {"pid": os.getpid(), "version": _version(), "started_ms": shop.now_ms()}
+    about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
         inbox=inbox,
@@ -140,10 +140,3 @@ def _signals(inbox: Inbox) -> Iterator[None]:
 
 def _boot_ms() -> int:
     return round(psutil.boot_time() * MS_PER_S)
-
-
-def _version() -> str:
-    try:
-        return version("autopilotd")
-    except PackageNotFoundError:
-        return "0+checkout"

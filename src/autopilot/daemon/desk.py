@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from autopilot.config.nearest import nearest
 from autopilot.daemon import acts, transitions
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
@@ -79,6 +80,7 @@ def tickets(
 
     Raises:
         RefusedError: a state that does not exist.
+        TicketError: a repository that is not configured and has no tickets.
     """
     try:
         wanted = [State(state) for state in states]
@@ -87,6 +89,9 @@ def tickets(
         raise RefusedError("state-unknown", str(exc), hint=f"states are: {known}") from exc
     with desk.store.read() as conn:
         found = queries_tickets.tickets(conn, states=wanted, repo=repo, limit=limit)
+    names = [each.name for each in desk.settings.repos]
+    if repo is not None and not found and repo not in names:
+        raise _unknown_repo(repo, names)
     return {"tickets": [_ticket(ticket) for ticket in found]}
 
 
@@ -166,16 +171,22 @@ def canonical(ticket: str) -> str:
 
 def _repo_for(settings: Settings, name: str | None) -> str:
     names = [repo.name for repo in settings.repos]
+    if not names:
+        what = "repo: no repository is configured"
+        raise TicketError("repo-needed", what, hint="run autopilot init inside one")
     if name is None and len(names) == 1:
         return names[0]
+    if name is None:
+        what = "repo: more than one repository could be meant"
+        raise TicketError("repo-needed", what, hint=f"say which: {', '.join(names)}")
     if name in names:
         return name
-    known = ", ".join(names) or "none is configured; run autopilot init in one"
-    if name is None:
-        raise TicketError(
-            "repo-needed", "repo: more than one repository could be meant", hint=f"known: {known}"
-        )
-    raise TicketError("repo-unknown", f"repo: {name!r} is not configured", hint=f"known: {known}")
+    raise _unknown_repo(name, names)
+
+
+def _unknown_repo(name: str, known: Sequence[str]) -> TicketError:
+    hint = nearest(name, known) or f"known are {', '.join(known)}"
+    return TicketError("repo-unknown", f"repo: {name!r} is not configured", hint=hint)
 
 
 def _known_agent(settings: Settings, name: str) -> None:

@@ -1,16 +1,18 @@
-"""What a person reviews in the morning: the open drafts and the exact diff of each.
+"""What a person reviews in the morning: the open drafts, and the text and exact diff of each.
 
 Must not touch the person's checkout: the diff comes from the run's own repository.
 """
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.git import Git
 from autopilot.daemon.store import queries_runs, queries_tickets
-from autopilot.schemas.errors import RefusedError, TicketError
+from autopilot.publish.forges.local import read_records
+from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ def drafts(desk: Desk) -> dict[str, Any]:
 
 
 def one(desk: Desk, ticket_id: str) -> dict[str, Any]:
-    """Give one draft with its body, its verification and its diff.
+    """Give one draft with its text, its verification and its diff.
 
     Raises:
         TicketError: no such ticket.
@@ -48,20 +50,36 @@ def one(desk: Desk, ticket_id: str) -> dict[str, Any]:
         publication = _latest(queries_runs.publications_of(conn, ticket_id))
         gates = queries_runs.gates_of(conn, ticket_id, head=ticket.head)
     if publication is None:
-        hint = f"see: autopilot why {ticket_id}"
-        raise RefusedError(
-            "nothing-to-review", f"{ticket_id} is {ticket.state}: no commit has been published", hint=hint
-        )
+        what = f"{ticket_id} is {ticket.state}: no commit has been published"
+        raise RefusedError("nothing-to-review", what, hint=f"see: autopilot why {ticket_id}")
     return {
         "ticket": ticket.model_dump(mode="json"),
         "publication": asdict(publication),
         "gates": [record.model_dump(mode="json") for record in gates],
+        "body": _body(desk, publication),
+        "fetch": _fetch(desk, publication),
         "diff": _diff(desk, publication),
     }
 
 
 def _latest(publications: tuple[Publication, ...]) -> Publication | None:
     return publications[-1] if publications else None
+
+
+def _body(desk: Desk, publication: Publication) -> str:
+    """Give the text of a draft that the embedded forge keeps; another forge shows its own."""
+    records = read_records(desk.paths.local_forge / publication.repo)
+    texts = [record.body for record in records if record.branch == publication.branch]
+    return texts[-1] if texts else ""
+
+
+def _fetch(desk: Desk, publication: Publication) -> str:
+    """Give the command that brings a pushed branch into a checkout; nothing where it was not pushed."""
+    try:
+        remote = desk.settings.repo(publication.repo).push_to
+    except ConfigError:
+        return ""
+    return f"git fetch {shlex.quote(remote)} {publication.branch}" if publication.pushed else ""
 
 
 def _diff(desk: Desk, publication: Publication) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door
-from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.errors import AutopilotError, ExitCode, TicketError
 from autopilot.schemas.ids import short_id_of, ticket_id
 
 if TYPE_CHECKING:
@@ -23,22 +23,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, act: str, *, alone: Callable[[Desk, str], dict[str, Any]]) -> ExitCode:
     """Do `act` for each ticket; the exit code is that of the last refusal, if there was one."""
-    answers, worst = [], ExitCode.OK
+    done: list[dict[str, Any]] = []
+    refused: list[dict[str, str]] = []
+    code = ExitCode.OK
     for word in args.tickets:
         try:
-            answers.append(one(word, act, alone=alone))
+            done.append(_one(word, act, alone=alone)["ticket"])
         except AutopilotError as error:
-            worst = console.refuse(error, as_json=False)
+            code = error.exit_code
+            refused.append({"ticket": word, **console.as_fields(error)})
+            if not args.json:
+                console.refuse(error, as_json=False)
+        else:
+            if not args.json:
+                console.say(_told(done[-1]))
     if args.json:
-        console.say_json(answers)
-    else:
-        for answer in answers:
-            console.say(_told(answer["ticket"]))
-    return worst
+        console.say_json({"tickets": done, "refused": refused})
+    return code
 
 
-def one(word: str, act: str, *, alone: Callable[[Desk, str], dict[str, Any]]) -> dict[str, Any]:
-    """Do `act` for one ticket, by the daemon or without it."""
+def _one(word: str, act: str, *, alone: Callable[[Desk, str], dict[str, Any]]) -> dict[str, Any]:
     name = canonical(word)
     return door.ask("POST", f"/v1/tickets/{name}/{act}", {}, alone=lambda desk: alone(desk, name))
 
@@ -49,8 +53,6 @@ def canonical(word: str) -> str:
     Raises:
         TicketError: the word names no ticket.
     """
-    from autopilot.schemas.errors import TicketError
-
     try:
         return ticket_id(short_id_of(word))
     except ValueError as exc:

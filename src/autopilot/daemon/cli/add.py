@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import console, door
+from autopilot.daemon.cli import console, door, given
+from autopilot.daemon.cli.verbs import VERBS
 from autopilot.schemas.errors import ExitCode, TicketError
 from autopilot.schemas.units import parse_iso_ms
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from autopilot.daemon.desk import Desk
 
 PRIORITIES: Mapping[str, int] = {"urgent": 0, "high": 1, "normal": 2, "low": 3}
-MAX_FILE_BYTES = 1_000_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,35 +67,16 @@ def read_text(args: argparse.Namespace) -> str:
     if args.file is not None:
         if args.text:
             raise TicketError("text-twice", "both text and --file were given", hint="give one of them")
-        return _read_file(args.file)
-    if args.text == ["-"]:
-        return _decode(sys.stdin.buffer.read(MAX_FILE_BYTES + 1), "standard input")
+        return given.file(args.file)
+    if args.text == [given.STDIN]:
+        return given.stdin()
     if not args.text and not args.title:
         raise TicketError("no-text", "the ticket has no text", hint='write: autopilot add "what to do"')
-    return " ".join(args.text)
-
-
-def _read_file(path: Path) -> str:
-    try:
-        with path.open("rb") as handle:
-            return _decode(handle.read(MAX_FILE_BYTES + 1), str(path))
-    except OSError as exc:
-        raise TicketError(
-            "file-unreadable", f"cannot read {path}: {exc.strerror}", hint="check the path"
-        ) from exc
-
-
-def _decode(data: bytes, where: str) -> str:
-    if len(data) > MAX_FILE_BYTES:
-        raise TicketError(
-            "file-too-large", f"{where} holds more than {MAX_FILE_BYTES} bytes", hint="shorten it"
-        )
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        raise TicketError(
-            "file-not-utf8", f"{where} is not UTF-8 at byte {exc.start}", hint="save it as UTF-8"
-        ) from exc
+    text = " ".join(args.text)
+    if text in VERBS:
+        hint = f"did you mean: autopilot {text}? A ticket says in a sentence what to do"
+        raise TicketError("not-a-ticket", f"{text!r} is a command, not a ticket", hint=hint)
+    return text
 
 
 def fields_of(args: argparse.Namespace, text: str) -> dict[str, Any]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import acts, console, door
+from autopilot.daemon.cli import acts, console, door, given
 from autopilot.schemas.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> ExitCode:
     """Hand the answers over and say where the ticket is now."""
     name = acts.canonical(args.ticket)
-    words = [sys.stdin.read().strip()] if args.answers == ["-"] else list(args.answers)
+    words = [given.stdin().strip()] if args.answers == [given.STDIN] else list(args.answers)
     answer = door.ask(
         "POST", f"/v1/tickets/{name}/answer", {"answers": words}, alone=lambda desk: _alone(desk, name, words)
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door, shape, status
-from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.errors import ExitCode, RefusedError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping, Sequence
 
     from autopilot.daemon.desk import Desk
 
@@ -28,10 +29,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     """Show the breakers, or close them by a person's word."""
     breakers = status.fetch()["breakers"]
     if args.act == "reset":
-        scopes = (
-            [args.scope] if args.scope else [row["scope"] for row in breakers if row["state"] != "closed"]
-        )
-        breakers = [_reset(scope) for scope in scopes]
+        breakers = [_reset(scope) for scope in _chosen(breakers, args.scope)]
     if args.json:
         console.say_json({"breakers": breakers})
     elif breakers:
@@ -41,6 +39,18 @@ def run(args: argparse.Namespace) -> ExitCode:
     else:
         console.say("no breaker is open")
     return ExitCode.OK
+
+
+def _chosen(breakers: Sequence[Mapping[str, Any]], wanted: str | None) -> list[str]:
+    if wanted is None:
+        return [row["scope"] for row in breakers if row["state"] != "closed"]
+    known = [row["scope"] for row in breakers]
+    if wanted in known:
+        return [wanted]
+    from autopilot.config.nearest import nearest
+
+    hint = nearest(wanted, known) or f"there are: {', '.join(known) or 'none'}"
+    raise RefusedError("breaker-unknown", f"there is no breaker {wanted!r}", hint=hint)
 
 
 def _row(row: dict[str, Any]) -> tuple[str, ...]:

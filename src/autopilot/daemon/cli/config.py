@@ -1,4 +1,4 @@
-"""`autopilot config show|check|schema`: the configuration in force, what is wrong with it, and its shape."""
+"""`autopilot config show|check|schema|path`: the configuration in force, what is wrong with it, its shape."""
 
 from __future__ import annotations
 
@@ -13,51 +13,85 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from autopilot.config.load import Loaded
+    from autopilot.config.paths import Paths
+
+ACTS = ("show", "check", "schema", "path")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the three acts."""
-    parser.add_argument("act", choices=["show", "check", "schema", "path"], help="what to print")
+    """Declare the acts."""
+    parser.add_argument(
+        "act", nargs="?", choices=ACTS, default="show", help="what to print (show when absent)"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Print; a configuration that cannot be loaded ends with exit code 78 and every fault named."""
-    from autopilot.config.load import load_with_origins
-    from autopilot.config.settings import Settings
-
     paths = find_paths()
-    if args.act == "path":
-        console.say(str(paths.config_file))
-        return ExitCode.OK
-    if args.act == "schema":
-        console.say_json(Settings.model_json_schema())
-        return ExitCode.OK
-    loaded = load_with_origins(paths)
-    values = loaded.settings.model_dump(mode="json", by_alias=True)
-    if args.json:
-        console.say_json({"settings": values, "origins": dict(loaded.origins)})
-    elif args.act == "show":
-        _show(values, loaded.origins)
-    else:
-        console.say(f"{paths.config_file} is in order: {len(loaded.settings.repos)} repositories")
+    match args.act:
+        case "path":
+            _path(paths, as_json=args.json)
+        case "schema":
+            from autopilot.config.describe import config_schema
+
+            console.say_json(config_schema())
+        case "check":
+            _check(paths, as_json=args.json)
+        case _:
+            _show(paths, as_json=args.json)
     return ExitCode.OK
 
 
-def _show(values: Mapping[str, Any], origins: Mapping[str, str]) -> None:
-    rows = [(key, _shown(value), origins.get(key, "")) for key, value in flat(values)]
+def _path(paths: Paths, *, as_json: bool) -> None:
+    if as_json:
+        console.say_json({"config_file": str(paths.config_file), "exists": paths.config_file.exists()})
+    else:
+        console.say(str(paths.config_file))
+
+
+def _check(paths: Paths, *, as_json: bool) -> None:
+    from autopilot.config.load import load
+
+    names = [repo.name for repo in load(paths).repos]
+    if as_json:
+        console.say_json({"config_file": str(paths.config_file), "repositories": names})
+    else:
+        told = ", ".join(names) or "none yet (autopilot init adds the one you are in)"
+        console.say(f"{paths.config_file} is in order; repositories: {told}")
+
+
+def _show(paths: Paths, *, as_json: bool) -> None:
+    from autopilot.config.load import load_with_origins
+
+    loaded = load_with_origins(paths)
+    values = loaded.settings.model_dump(mode="json", by_alias=True)
+    origins = {key: origin(loaded, key, value) for key, value in flat(values)}
+    if as_json:
+        console.say_json({"settings": values, "origins": origins})
+        return
+    rows = [(key, _shown(value), origins[key]) for key, value in flat(values)]
     console.table(rows, header=("key", "value", "from"))
 
 
-def flat(value: object, key: str = "") -> Iterator[tuple[str, object]]:
+def origin(loaded: Loaded, key: str, value: object) -> str:
+    """Say which layer a value came from; nothing for a key that nobody set."""
+    from autopilot.config.layers import DEFAULTS
+
+    return loaded.origins.get(key, "" if value is None else DEFAULTS)
+
+
+def flat(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
     """Give every leaf of nested tables with its dotted key; lists of tables count from 0."""
-    if isinstance(value, dict) and value:
-        for name, inner in value.items():
-            yield from flat(inner, f"{key}.{name}" if key else str(name))
-    elif isinstance(value, list) and value and isinstance(value[0], dict):
-        for number, inner in enumerate(value):
-            yield from flat(inner, f"{key}.{number}")
-    else:
-        yield key, value
+    for name, inner in value.items():
+        key = f"{above}{name}"
+        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
+            yield from flat({str(number): table for number, table in enumerate(inner)}, f"{key}.")
+        elif isinstance(inner, dict) and inner:
+            yield from flat(inner, f"{key}.")
+        else:
+            yield key, inner
 
 
 def _shown(value: object) -> str:

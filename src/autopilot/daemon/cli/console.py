@@ -7,25 +7,38 @@ before it reaches a terminal.
 from __future__ import annotations
 
 import json
+import re
 import sys
 import unicodedata
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from rich.console import Console, RenderableType
 
     from autopilot.schemas.errors import AutopilotError, ExitCode
 
 _HARMLESS = frozenset("\n\t")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+_PLAIN_ASCII = re.compile(r"[\t\n -~]*")
 
 
 def clean(text: str) -> str:
     r"""Make control, bidi and invisible characters visible as `\u{…}`, so that no text drives a terminal."""
-    return "".join(
-        char if char in _HARMLESS or unicodedata.category(char) not in _HIDDEN else f"\\u{{{ord(char):x}}}"
-        for char in text
-    )
+    if _PLAIN_ASCII.fullmatch(text):
+        return text
+    return "".join(f"\\u{{{ord(char):x}}}" if _is_hidden(char) else char for char in text)
+
+
+def line(text: str) -> str:
+    """Clean a text that must stay on its line, so that it cannot pretend to be the next one."""
+    return clean(" ".join(text.split()))
+
+
+def _is_hidden(char: str) -> bool:
+    return char not in _HARMLESS and unicodedata.category(char) in _HIDDEN
 
 
 def say(text: str = "") -> None:
@@ -34,8 +47,39 @@ def say(text: str = "") -> None:
 
 
 def say_json(value: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Print one JSON document: the same bytes from the daemon and without it."""
-    print(json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False))
+    """Print one JSON document: the same bytes from the daemon and without it, whatever the locale."""
+    _write(_json(value, indent=2))
+
+
+def say_json_line(value: Mapping[str, Any]) -> None:
+    """Print one JSON document on one line."""
+    _write(_json(value, indent=None))
+
+
+def say_raw(text: str) -> None:
+    """Print text of our own making as it is, e.g. a script for a shell."""
+    print(text)
+
+
+def _json(value: Mapping[str, Any] | Sequence[Any], *, indent: int | None) -> str:
+    """Write JSON in which no character drives a terminal; outside of strings, JSON has none that could."""
+    text = json.dumps(value, indent=indent, sort_keys=True, ensure_ascii=False)
+    if _PLAIN_ASCII.fullmatch(text):
+        return text
+    return "".join(json.dumps(char)[1:-1] if _is_hidden(char) else char for char in text)
+
+
+def _write(text: str) -> None:
+    """Print in UTF-8 even where the locale has another encoding (RFC 8259, section 8.1)."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(f"{text}\n".encode())
+
+
+def flush() -> None:
+    """Let a reader at the other end of a pipe see what was printed so far."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def complain(text: str) -> None:
@@ -46,7 +90,7 @@ def complain(text: str) -> None:
 def refuse(error: AutopilotError, *, as_json: bool) -> ExitCode:
     """Say what went wrong and how to mend it; give the error's exit code."""
     if as_json:
-        say_json({"error": {"code": error.code, "what": error.what, "hint": error.hint}})
+        say_json({"error": {**as_fields(error), "exit": int(error.exit_code)}})
     else:
         complain(error.what)
         if error.hint:
@@ -54,14 +98,19 @@ def refuse(error: AutopilotError, *, as_json: bool) -> ExitCode:
     return error.exit_code
 
 
+def as_fields(error: AutopilotError) -> dict[str, str]:
+    """Give an error as plain values."""
+    return {"code": error.code, "what": error.what, "hint": error.hint}
+
+
 def is_terminal() -> bool:
     """Tell whether a person is looking."""
-    return sys.stdout.isatty()
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def table(rows: Iterable[Sequence[str]], *, header: Sequence[str]) -> None:
-    """Print aligned columns; on a terminal through rich, in a pipe tab-free plain text."""
-    cells = [[clean(cell).replace("\n", " ") for cell in row] for row in rows]
+    """Print aligned columns; on a terminal through rich, in a pipe plain text without tabs."""
+    cells = [[line(cell) for cell in row] for row in rows]
     if is_terminal():
         _rich_table(cells, header)
         return
@@ -71,35 +120,23 @@ def table(rows: Iterable[Sequence[str]], *, header: Sequence[str]) -> None:
 
 
 def _rich_table(cells: Sequence[Sequence[str]], header: Sequence[str]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     drawing = Table(*header, box=None, pad_edge=False, header_style="bold")
     for row in cells:
         drawing.add_row(*(Text(cell) for cell in row))
-    Console().print(drawing)
+    show(drawing)
 
 
 def markdown(text: str) -> None:
     """Print Markdown: rendered on a terminal, as it is in a pipe."""
     if not is_terminal():
-        say(text)
+        say(text.rstrip("\n"))
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(clean(text)))
-
-
-def say_raw(text: str) -> None:
-    """Print text of our own making as it is, e.g. a script for a shell."""
-    print(text)
-
-
-def say_json_line(value: Mapping[str, Any]) -> None:
-    """Print one JSON document on one line."""
-    print(json.dumps(value, sort_keys=True, ensure_ascii=False))
+    show(Markdown(clean(text), hyperlinks=False))
 
 
 def diff(text: str) -> None:
@@ -107,7 +144,30 @@ def diff(text: str) -> None:
     if not is_terminal():
         say(text.rstrip("\n"))
         return
-    from rich.console import Console
     from rich.syntax import Syntax
 
-    Console().print(Syntax(clean(text), "diff", theme="ansi_dark", background_color="default"))
+    show(Syntax(clean(text), "diff", theme="ansi_dark", background_color="default"))
+
+
+def show(drawing: RenderableType) -> None:
+    """Print what rich draws."""
+    rich_console().print(drawing)
+
+
+def rich_console() -> Console:
+    """Make the console that draws: text stands as it is, no markup and no emoji codes in it."""
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Keep one line at the foot of the terminal that a caller may change; nothing in a pipe."""
+    if not is_terminal():
+        yield lambda _: None
+        return
+    from rich.text import Text
+
+    with rich_console().status(Text("")) as status:
+        yield lambda text: status.update(Text(line(text)))

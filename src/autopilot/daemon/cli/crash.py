@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from autopilot.config.clock import SystemClock
 from autopilot.config.paths import find_paths
 from autopilot.daemon.cli import console
-from autopilot.schemas.errors import ExitCode, InvariantError
+from autopilot.daemon.version import program_version
+from autopilot.schemas.errors import AutopilotError, ExitCode, InvariantError
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
@@ -20,15 +21,18 @@ if TYPE_CHECKING:
 def report(error: BaseException, *, argv: Sequence[str], as_json: bool) -> ExitCode:
     """Write the report below the state folder and say where it is. Gives exit code 70."""
     now = iso_utc(SystemClock().now_ms())
-    folder = find_paths().state / "reports"
-    target = folder / f"crash-{now.replace(':', '').replace('.', '')}.txt"
     verb = argv[0] if argv else "(none)"
-    facts = f"time {now}\nverb {verb}\npython {sys.version.split()[0]}\nsystem {platform.platform()}\n\n"
+    facts = (
+        f"time {now}\nautopilot {program_version()}\nverb {verb}\n"
+        f"python {sys.version.split()[0]}\nsystem {platform.platform()}\n\n"
+    )
     try:
+        folder = find_paths().state / "reports"
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        target = folder / f"crash-{now.replace(':', '').replace('.', '')}.txt"
         target.write_text(facts + "".join(traceback.format_exception(error)), encoding="utf-8")
         where = f"the report is in {target}"
-    except OSError:
-        where = "the report could not be written: " + "".join(traceback.format_exception_only(error)).strip()
+    except (OSError, AutopilotError):
+        where = "the report could not be written: " + "".join(traceback.format_exception(error)).strip()
     bug = InvariantError("unexpected-error", f"this is a bug in autopilot: {error}", hint=where)
     return console.refuse(bug, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.cli import console, door
-from autopilot.daemon.cli.off import seconds
+from autopilot.daemon.cli.usage import seconds
 from autopilot.schemas.errors import ExitCode
 
 if TYPE_CHECKING:

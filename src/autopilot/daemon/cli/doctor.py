@@ -12,18 +12,23 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from autopilot.daemon.checkup import Check
+    from autopilot.daemon.checkup.check import Check
 
 _SIGNS: Mapping[str, str] = {"ok": "✓", "warning": "!", "blocked": "✗"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the form of the answer."""
+    """Declare the form of the answer, and the one thing that doctor changes."""
+    parser.add_argument(
+        "--set-aside", action="store_true", help="give a damaged queue up: move its files away, start empty"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Print every line with its evidence and cure."""
+    if args.set_aside:
+        return _set_aside(as_json=args.json)
     found = checks()
     if args.json:
         console.say_json({"checks": as_json(found)})
@@ -32,10 +37,24 @@ def run(args: argparse.Namespace) -> ExitCode:
     return ExitCode.REFUSED if any(check.blocks for check in found) else ExitCode.OK
 
 
+def _set_aside(*, as_json: bool) -> ExitCode:
+    from autopilot.config.clock import SystemClock
+    from autopilot.config.paths import find_paths
+    from autopilot.daemon.salvage import give_up_queue
+
+    folder = give_up_queue(find_paths().ensure(), SystemClock())
+    if as_json:
+        console.say_json({"set_aside": str(folder)})
+    else:
+        console.say(f"the damaged queue is in {folder}; the next command starts with an empty one")
+        console.say("worktrees and branches of its tickets are still there")
+    return ExitCode.OK
+
+
 def checks() -> tuple[Check, ...]:
     """Look at everything there is to look at."""
     from autopilot.config.clock import SystemClock
-    from autopilot.daemon.checkup import check_all
+    from autopilot.daemon.checkup.everything import check_all
 
     return check_all(SystemClock())
 
@@ -48,6 +67,9 @@ def as_json(found: Sequence[Check]) -> list[dict[str, Any]]:
 def print_checks(found: Sequence[Check]) -> None:
     """Print the lines, each cure below its line."""
     for check in found:
-        console.say(f"{_SIGNS[check.finding]} {check.name}: {check.evidence}")
+        first, *rest = check.evidence.splitlines() or [""]
+        console.say(f"{_SIGNS[check.finding]} {check.name}: {first}")
+        for more in rest:
+            console.say(f"    {more}")
         if check.cure:
             console.say(f"    → {check.cure}")

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.desk import Desk
 
+BUSY_MS = 1000
+"""One of six waits for a database that is locked: a person looks at the terminal meanwhile."""
+
 
 def ask(
     method: str, path: str, body: Mapping[str, Any] | None = None, *, alone: Callable[[Desk], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Ask the daemon; without one, do `alone` on the database. A write is followed by a nudge.
+    """Ask the daemon; without one, do `alone` on the database.
+
+    After a write on the database a nudge follows: a daemon may have come up in between.
 
     Raises:
         AutopilotError: what either of the two refused.
@@ -31,7 +36,19 @@ def ask(
         return client.call(socket_path, method, path, body)
     except client.DaemonAwayError:
         with open_desk() as desk:
-            return alone(desk)
+            answer = alone(desk)
+    if method == "POST":
+        client.nudge(socket_path)
+    return answer
+
+
+def is_daemon_up() -> bool:
+    """Tell whether a daemon listens, whatever it answers."""
+    try:
+        client.call(find_paths().control_socket, "GET", "/v1/health")
+    except client.DaemonAwayError:
+        return False
+    return True
 
 
 @contextmanager
@@ -52,7 +69,7 @@ def open_desk() -> Iterator[Desk]:
         max_size_mib=settings.logs.max_size_mib,
         keep_files=settings.logs.keep_files,
     ):
-        store = open_store(paths.database, clock)
+        store = open_store(paths.database, clock, busy_ms=BUSY_MS)
         try:
             yield Desk(store=store, settings=settings, paths=paths, clock=clock)
         finally:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from autopilot.daemon.cli import console, door, shape
+from autopilot.daemon.cli.usage import count
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.machine import FINAL_STATES, State
 
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--open", action="store_true", help="only what is not finished")
     parser.add_argument("--repo", help="only this repository")
-    parser.add_argument("--limit", type=int, help="only the newest N")
+    parser.add_argument("--limit", type=count, metavar="N", help="only the newest N")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

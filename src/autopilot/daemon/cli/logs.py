@@ -6,15 +6,17 @@ from threading import Event as Pause
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import acts, console, door, shape, show
+from autopilot.daemon.cli.journal import Reader
 from autopilot.schemas.errors import ExitCode, RefusedError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 FOLLOW_S = 0.5
-_HIDDEN_FACTS = frozenset({"ts", "event", "run"})
+LOOK_EVERY = 10
+"""Reads of the journal between two looks at the ticket: a runner that was killed writes no result."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,11 +30,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> ExitCode:
     """Print the journal of the run."""
     name = acts.canonical(args.ticket)
-    ticket = fetch(name)["ticket"]
-    run_id = args.run or ticket["run_id"]
+    run_id = chosen(fetch(name), args.run) or (_awaited(name) if args.follow else None)
     if run_id is None:
         raise RefusedError("no-run-yet", f"{name} has not run yet", hint=f"see: autopilot why {name}")
-    return _print(_folder(run_id), as_json=args.json, follow=args.follow)
+    reader = Reader(_folder(run_id), as_json=args.json)
+    reader.print_new()
+    if args.follow:
+        _follow(reader, name, run_id)
+        if not args.json:
+            console.say(_ended(fetch(name)["ticket"]))
+    return ExitCode.OK
 
 
 def fetch(name: str) -> dict[str, Any]:
@@ -40,42 +47,62 @@ def fetch(name: str) -> dict[str, Any]:
     return door.ask("GET", f"/v1/tickets/{name}", alone=lambda desk: show.alone(desk, name))
 
 
+def chosen(shown: Mapping[str, Any], wanted: str | None) -> str | None:
+    """Choose the run: the wanted one of this ticket, else its latest; None when it has none.
+
+    Raises:
+        RefusedError: the wanted run is not one of this ticket.
+    """
+    runs = [attempt["run_id"] for attempt in shown["attempts"]]
+    if wanted is None:
+        return runs[-1] if runs else None
+    if wanted not in runs:
+        what = f"{shown['ticket']['id']} has no run {wanted!r}"
+        raise RefusedError("run-unknown", what, hint=f"its runs: {', '.join(runs) or 'none yet'}")
+    return wanted
+
+
+def _awaited(name: str) -> str:
+    """Wait until the ticket runs."""
+    console.complain(f"{name} has not run yet; waiting (autopilot why {name} says for what)")
+    pause = Pause()
+    while (run_id := chosen(fetch(name), None)) is None:
+        pause.wait(FOLLOW_S)
+    return run_id
+
+
 def _folder(run_id: str) -> Path:
     from autopilot.config.paths import find_paths
 
     folder = find_paths().run_dir(run_id)
-    if folder.name != run_id or not folder.is_dir():
-        raise RefusedError(
-            "run-unknown", f"there is no run {run_id!r} on this machine", hint="see: autopilot show"
-        )
+    if not folder.is_dir():
+        what = f"the folder of {run_id} is not on this machine any more"
+        raise RefusedError("run-gone", what, hint="autopilot show tells how it ended")
     return folder
 
 
-def _print(folder: Path, *, as_json: bool, follow: bool) -> ExitCode:
-    from autopilot.config.journal import read_lines
-
-    offset, started = 0, None
-    while True:
-        is_over = (folder / "result.json").exists()
-        reading = read_lines(folder / "events.jsonl", offset)
-        offset = reading.offset
-        for entry in reading.entries:
-            started = started if started is not None else entry.get("ts")
-            console.say_json_line(entry) if as_json else console.say(line(entry, started))
-        if is_over or not follow:
-            return ExitCode.OK
-        Pause().wait(FOLLOW_S)
+def _follow(reader: Reader, name: str, run_id: str) -> None:
+    """Print what is new until the run has left its result, or is not under way any more."""
+    pause, reads = Pause(), 0
+    with console.progress() as show_progress:
+        while not reader.is_over and (reads % LOOK_EVERY or _is_running(name, run_id)):
+            _tell(reader, name, show_progress)
+            pause.wait(FOLLOW_S)
+            reader.print_new()
+            reads += 1
+    reader.print_new()
 
 
-def line(entry: Mapping[str, Any], started_ms: Any) -> str:  # noqa: ANN401 - a journal may hold anything
-    """Show one journal entry: time since the start, event, facts. Tolerates events it does not know."""
-    now = entry.get("ts")
-    elapsed = shape.since(started_ms, now) if isinstance(now, int) and isinstance(started_ms, int) else "?"
-    facts = (_fact(name, value) for name, value in entry.items() if name not in _HIDDEN_FACTS)
-    return f"{elapsed:>8}  {entry.get('event', '?')}  {' '.join(facts)}".rstrip()
+def _tell(reader: Reader, name: str, show_progress: Callable[[str], None]) -> None:
+    from autopilot.config.clock import SystemClock
+
+    show_progress(f"{name} runs for {reader.elapsed(SystemClock().now_ms())}, {shape.usd(reader.spent)}")
 
 
-def _fact(name: str, value: object) -> str:
-    if name.endswith("_micro_usd") and isinstance(value, int):
-        return f"{name.removesuffix('_micro_usd')}={shape.usd(value)}"
-    return f"{name}={value}"
+def _is_running(name: str, run_id: str) -> bool:
+    return any(each["run_id"] == run_id and each["state"] == "running" for each in fetch(name)["attempts"])
+
+
+def _ended(ticket: Mapping[str, Any]) -> str:
+    told = shape.standing(ticket)
+    return f"{ticket['id']} is {ticket['state']}" + (f": {told}" if told else "")

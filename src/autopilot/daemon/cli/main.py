@@ -5,59 +5,54 @@ Must not import anything heavy: a verb imports what it needs when it runs.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from autopilot.daemon.cli import console
+from autopilot.daemon.cli.usage import Parser, unknown
 from autopilot.daemon.cli.verbs import VERBS, load
 from autopilot.schemas.errors import AutopilotError, ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import argparse
+    from collections.abc import Iterable, Sequence
 
 _EPILOG = "Start with `autopilot demo`, then `autopilot init` inside a repository. Exit codes: 0 ok, 1 failed, 2 usage, 3 refused, 70 bug, 75 try later, 78 configuration, 130 interrupted."  # noqa: E501 - argparse wraps it
 
 
-def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Build the whole parser, or, when the verb is known already, only that verb's part of it."""
-    parser = argparse.ArgumentParser(
+def build_parser(verbs: Iterable[str] = VERBS) -> argparse.ArgumentParser:
+    """Build the parser with the arguments of these verbs; the others are known by name only."""
+    parser = Parser(
         prog="autopilot",
         description="The unattended night shift: tickets in the evening, draft pull requests in the morning.",
         epilog=_EPILOG,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    parts = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
+    wanted = frozenset(verbs)
     for name, summary in VERBS.items():
-        part = verbs.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
-        if only is None or name == only:
+        part = parts.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
+        if name in wanted:
             load(name).add_arguments(part)
     return parser
 
 
 def run(argv: Sequence[str]) -> ExitCode:
-    """Run one command line to its exit code; nothing but KeyboardInterrupt's sibling exits escape."""
-    only = next((word for word in argv if word in VERBS), None)
-    wants_all = only is None or only == "completion"
+    """Run one command line to its exit code; nothing escapes but argparse's own exit after `--help`."""
     as_json = "--json" in argv
     try:
-        args = build_parser(None if wants_all else only).parse_args(argv)
-        if args.version:
-            console.say(f"autopilot {_version()}")
-            return ExitCode.OK
-        if args.verb is None:
-            build_parser().print_help()
-            return ExitCode.USAGE
-        return load(args.verb).run(args)
+        code = _run(argv)
+        _flush()
+        return code
     except AutopilotError as error:
         return console.refuse(error, as_json=as_json)
     except KeyboardInterrupt:
         console.complain("interrupted; nothing that was queued is lost")
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return ExitCode.OK
     except Exception as error:
         from autopilot.daemon.cli import crash
@@ -65,22 +60,65 @@ def run(argv: Sequence[str]) -> ExitCode:
         return crash.report(error, argv=argv, as_json=as_json)
 
 
+def _run(argv: Sequence[str]) -> ExitCode:
+    verb = next((word for word in argv if not word.startswith("-")), None)
+    if verb is not None and verb not in VERBS:
+        raise unknown(verb, VERBS)
+    parser = build_parser([verb] if verb else [])
+    args = parser.parse_args(argv)
+    if args.version:
+        from autopilot.daemon.version import program_version
+
+        console.say(f"autopilot {program_version()}")
+        return ExitCode.OK
+    if args.verb is None:
+        parser.print_help()
+        return ExitCode.USAGE
+    return load(args.verb).run(args)
+
+
+def _flush() -> None:
+    """Write out what is still held back, while a failure of it can still be told."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as exc:
+        _drop_output()
+        what = f"the output could not be written: {exc.strerror}"
+        raise AutopilotError("output-lost", what, hint="make room where it goes") from exc
+
+
+def _drop_output() -> None:
+    """Let the rest of the output go nowhere, so that the interpreter does not complain of it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def main() -> NoReturn:
     """Be the `autopilot` command."""
-    sys.exit(run(sys.argv[1:]))
+    _finish(sys.argv[1:])
 
 
 def main_on() -> NoReturn:
     """Be the `autopilot-on` command."""
-    sys.exit(run(["on", *sys.argv[1:]]))
+    _finish(["on", *sys.argv[1:]])
 
 
 def main_off() -> NoReturn:
     """Be the `autopilot-off` command."""
-    sys.exit(run(["off", *sys.argv[1:]]))
+    _finish(["off", *sys.argv[1:]])
 
 
-def _version() -> str:
-    from importlib import metadata
+def _finish(argv: Sequence[str]) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        _show_every_character(stream)
+    sys.exit(run(argv))
 
-    return metadata.version("autopilotd")
+
+def _show_every_character(stream: TextIO | None) -> None:
+    """Write what the terminal's encoding lacks as an escape instead of failing on it."""
+    import io
+
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")

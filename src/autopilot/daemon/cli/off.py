@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door
-from autopilot.schemas.errors import AutopilotError, ExitCode
-from autopilot.schemas.units import parse_duration_s
+from autopilot.daemon.cli.usage import seconds
+from autopilot.schemas.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
@@ -39,24 +39,6 @@ def run(args: argparse.Namespace) -> ExitCode:
     else:
         console.say("off: nothing more is launched" + ("" if args.now else "; what runs may finish"))
     return ExitCode.OK
-
-
-def seconds(text: str, option: str) -> float:
-    """Read a duration option.
-
-    Raises:
-        AutopilotError: it is no duration; exit code 2.
-    """
-    try:
-        return parse_duration_s(text)
-    except ValueError as exc:
-        raise UsageError("bad-duration", f"{option}: {exc}") from exc
-
-
-class UsageError(AutopilotError):
-    """The command line cannot be read."""
-
-    exit_code = ExitCode.USAGE
 
 
 def _alone(desk: Desk, body: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import console, door
-from autopilot.daemon.cli.off import seconds
-from autopilot.schemas.errors import ExitCode
+from autopilot.daemon.cli import console, door, shape
+from autopilot.daemon.cli.usage import UsageError, seconds
+from autopilot.schemas.errors import ConfigError, ExitCode
 
 if TYPE_CHECKING:
     import argparse
@@ -26,27 +26,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Say GO or NO-GO line by line; on GO, turn the switch on and make sure that a daemon runs."""
-    from autopilot.daemon.cli import doctor, starter
+    from autopilot.daemon.cli import doctor
 
-    until_ms = _until_ms(args)
+    refuse_unreadable(args)
     checks = doctor.checks()
     is_go = not any(check.blocks for check in checks)
+    answer: dict[str, Any] = {"go": is_go, "checks": doctor.as_json(checks)}
     if not args.json:
         doctor.print_checks(checks)
         console.say("GO" if is_go else "NO-GO: mend the lines marked ✗ first")
-    if args.dry_run or not is_go:
-        if args.json:
-            console.say_json({"go": is_go, "checks": doctor.as_json(checks)})
-        return ExitCode.OK if is_go else ExitCode.REFUSED
-    started = starter.ensure_daemon()
-    body = {"on": True, "until_ms": until_ms, "ignore_window": args.now}
-    answer = door.ask("POST", "/v1/switch", body, alone=lambda desk: _alone(desk, body))
+    if is_go and not args.dry_run:
+        answer |= _turn_on(args)
+        if not args.json:
+            _tell(answer["switch"], is_now=args.now, has_started=answer["started_daemon"])
     if args.json:
-        console.say_json({"go": True, "checks": doctor.as_json(checks), "started_daemon": started, **answer})
-    else:
-        console.say("on: tickets are launched" + (" from now on" if args.now else " inside the window"))
-        console.say("in the morning: autopilot digest")
-    return ExitCode.OK
+        console.say_json(answer)
+    return ExitCode.OK if is_go else ExitCode.REFUSED
+
+
+def refuse_unreadable(args: argparse.Namespace) -> None:
+    """Refuse a time that is none before anything is looked at.
+
+    Raises:
+        UsageError: `--until` or `--for` cannot be read.
+    """
+    from autopilot.daemon.windows import parse_clock
+
+    if args.duration is not None and seconds(args.duration, "--for") <= 0:
+        raise UsageError("bad-duration", "--for: the night would be over at once", hint="e.g. --for 8h")
+    if args.until is not None:
+        try:
+            parse_clock(args.until)
+        except ConfigError as exc:
+            raise UsageError("bad-time", f"--until: {exc.what}", hint="e.g. --until 07:00") from exc
+
+
+def _turn_on(args: argparse.Namespace) -> dict[str, Any]:
+    from autopilot.daemon.cli import starter
+
+    body = {"on": True, "until_ms": _until_ms(args), "ignore_window": args.now}
+    has_started = starter.ensure_daemon()
+    answer = door.ask("POST", "/v1/switch", body, alone=lambda desk: _alone(desk, body))
+    return {**answer, "started_daemon": has_started}
+
+
+def _tell(switch: dict[str, Any], *, is_now: bool, has_started: bool) -> None:
+    if has_started:
+        console.say("a daemon was started; it runs until `autopilot daemon stop`, a log-out or a reboot")
+    until = f" until {shape.when(switch['until_ms'])}" if switch["until_ms"] else ""
+    console.say(f"on: tickets are launched{' from now on' if is_now else ' inside the window'}{until}")
+    console.say("in the morning: autopilot digest")
 
 
 def _until_ms(args: argparse.Namespace) -> int | None:

@@ -1,4 +1,4 @@
-"""`autopilot review`: the open drafts, or one with its verification and diff."""
+"""`autopilot review`: the open drafts, or one with its text, its verification and its diff."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autopilot.schemas.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,44 +22,59 @@ def run(args: argparse.Namespace) -> ExitCode:
     """List the drafts, or show one whole."""
     from autopilot.daemon import review
 
+    name = acts.canonical(args.ticket) if args.ticket else None
     with door.open_desk() as desk:
-        answer = review.one(desk, acts.canonical(args.ticket)) if args.ticket else review.drafts(desk)
+        answer = review.one(desk, name) if name else review.drafts(desk)
     if args.json:
         console.say_json(answer)
-    elif args.ticket:
+    elif name:
         _one(answer)
     else:
-        _list(answer)
+        _list(answer["drafts"])
     return ExitCode.OK
 
 
-def _list(answer: Mapping[str, Any]) -> None:
-    rows = answer["drafts"]
+def _list(rows: list[Mapping[str, Any]]) -> None:
     if not rows:
         console.say("no drafts wait for review")
         return
-    console.table(
-        [
-            (
-                row["ticket"]["id"],
-                row["ticket"]["repo"],
-                row["ticket"]["title"],
-                row["publication"]["pr_url"] or row["publication"]["branch"],
-            )
-            for row in rows
-        ],
-        header=("ticket", "repo", "title", "draft"),
-    )
+    cells = [
+        (row["ticket"]["id"], row["ticket"]["repo"], row["ticket"]["title"], _where(row["publication"]))
+        for row in rows
+    ]
+    console.table(cells, header=("ticket", "repo", "title", "draft"))
     console.say(f"one whole: autopilot review {rows[0]['ticket']['id']}")
 
 
 def _one(answer: Mapping[str, Any]) -> None:
-    ticket, publication = answer["ticket"], answer["publication"]
-    console.say(f"{ticket['id']}  {ticket['title']}")
-    console.say(f"  draft {publication['pr_url'] or '(open it yourself)'}")
-    console.say(f"  branch {publication['branch']} at {publication['head'][:12]}, into {publication['base']}")
-    console.say(f"  cost {shape.usd(ticket['spent_micro_usd'])} in {ticket['sessions']} sessions")
-    for gate in answer["gates"]:
-        console.say(f"  gate {gate['gate']} {gate['verdict']} by {gate['producer']}: {gate['reason']}")
+    console.say("\n".join(_head(answer)))
+    if answer["body"]:
+        console.say()
+        console.markdown(answer["body"])
     console.say()
-    console.diff(answer["diff"])
+    if answer["diff"]:
+        console.diff(answer["diff"])
+    else:
+        console.say("(the run's repository is not on this machine any more: see the diff on the forge)")
+
+
+def _head(answer: Mapping[str, Any]) -> Iterator[str]:
+    ticket, publication = answer["ticket"], answer["publication"]
+    yield f"{ticket['id']}  {console.line(ticket['title'])}"
+    yield f"  draft   {_where(publication)}"
+    yield f"  branch  {publication['branch']} at {publication['head'][:12]}, into {publication['base']}"
+    yield f"  cost    {shape.usd(ticket['spent_micro_usd'])} in {ticket['sessions']} sessions"
+    for gate in answer["gates"]:
+        told = f"{gate['gate']} {gate['verdict']} by {gate['producer']}: {gate['reason']}"
+        yield f"  gate    {console.line(told)}"
+    if answer["fetch"]:
+        yield f"  try it  {answer['fetch']}"
+
+
+def _where(publication: Mapping[str, Any]) -> str:
+    if publication["pr_url"]:
+        return str(publication["pr_url"])
+    if publication["state"] == "done":
+        return f"{publication['branch']} is pushed; open the pull request yourself"
+    told = console.line(publication["message"] or "")
+    return f"not published yet ({publication['state']}{': ' + told if told else ''})"

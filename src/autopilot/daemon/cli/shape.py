@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console
-from autopilot.schemas.units import format_duration, format_usd, iso_utc
+from autopilot.daemon.next_command import next_command
+from autopilot.schemas.units import MS_PER_S, format_duration, format_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _PRIORITY = ("urgent", "high", "normal", "low")
 
@@ -40,28 +42,34 @@ def standing(ticket: Mapping[str, Any]) -> str:
     return str(ticket.get("reason") or "")
 
 
+def command(ticket: Mapping[str, Any]) -> str | None:
+    """Name the command that moves the ticket on, if it is a person's turn."""
+    return next_command(ticket["id"], ticket["state"], ticket["waiting_for"])
+
+
 def priority(value: int) -> str:
     """Name a priority."""
     return _PRIORITY[value] if 0 <= value < len(_PRIORITY) else str(value)
 
 
-def holds(rows: Sequence[Mapping[str, Any]]) -> None:
-    """Print each hold with its cause, start and cure."""
+def holds(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Show each hold with its cause, start and cure."""
     for hold in rows:
         until = f", clears {when(hold['clears_ms'])}" if hold.get("clears_ms") else ""
         scope = "" if hold["scope"] == "host" else f" ({hold['scope']})"
-        console.say(f"  hold {hold['name']}{scope}: {hold['cause']}, since {when(hold['since_ms'])}{until}")
-        console.say(f"    → {hold['cure']}")
+        yield f"  {hold['name']}{scope}: {console.line(hold['cause'])}, since {when(hold['since_ms'])}{until}"
+        yield f"      → {console.line(hold['cure'])}"
 
 
 def when(epoch_ms: int) -> str:
-    """Show a time in UTC to the minute."""
-    return iso_utc(epoch_ms)[:16].replace("T", " ") + "Z"
+    """Show a time as the clock on the wall shows it, to the minute, with its zone."""
+    moment = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone()
+    return f"{moment:%Y-%m-%d %H:%M %Z}"
 
 
 def since(epoch_ms: int, now_ms: int) -> str:
     """Show how long ago something was."""
-    return format_duration((now_ms - epoch_ms) / 1000)
+    return format_duration((now_ms - epoch_ms) / MS_PER_S)
 
 
 def usd(cost_micro_usd: int | None) -> str:

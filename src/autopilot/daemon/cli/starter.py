@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 from autopilot.config.paths import find_paths
 from autopilot.daemon.api import client
+from autopilot.daemon.cli import door
 from autopilot.schemas.errors import AutopilotError, TransientError
 
 if TYPE_CHECKING:
@@ -26,12 +28,11 @@ def ensure_daemon() -> bool:
     Raises:
         TransientError: it was started but did not come up; names its log.
     """
-    paths = find_paths()
-    if is_up(paths):
+    if door.is_daemon_up():
         return False
     from autopilot.config import environ
 
-    start_daemon(paths, environ.current())
+    start_daemon(find_paths(), environ.current())
     return True
 
 
@@ -45,16 +46,13 @@ def start_daemon(paths: Paths, env: Mapping[str, str]) -> None:
 
     log = paths.ensure().logs / "daemon.out"
     argv = [sys.executable, "-P", "-m", "autopilot.daemon.cli", "daemon", "run"]
-    _wait(paths, proc.spawn(argv, cwd=paths.state, env=env, output=log))
+    _wait(paths, proc.spawn(argv, cwd=paths.state, env=_anywhere(env), output=log))
 
 
-def is_up(paths: Paths) -> bool:
-    """Tell whether a daemon answers."""
-    try:
-        client.call(paths.control_socket, "GET", "/v1/health")
-    except client.DaemonAwayError:
-        return False
-    return True
+def _anywhere(env: Mapping[str, str]) -> dict[str, str]:
+    """Make the home absolute: the daemon stands in another folder than we do."""
+    home = env.get("AUTOPILOT_HOME")
+    return {**env, "AUTOPILOT_HOME": str(Path(home).expanduser().absolute())} if home else dict(env)
 
 
 def _wait(paths: Paths, child: Child) -> None:

@@ -19,19 +19,18 @@ WATCH_S = 1.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the forms of the answer."""
     parser.add_argument("--watch", action="store_true", help="refresh until interrupted")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON; with --watch one line per look")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Print the state of the night once, or keep it on the screen."""
-    if args.watch and not args.json:
-        return _watch()
+    if args.watch:
+        _watch(as_json=args.json)
     view = fetch()
     if args.json:
         console.say_json(view)
     else:
-        for line in lines(view):
-            console.say(line)
+        console.say("\n".join(lines(view)))
     return ExitCode.OK
 
 
@@ -47,67 +46,98 @@ def _alone(desk: Desk) -> dict[str, Any]:
 
 
 def lines(view: Mapping[str, Any]) -> Iterator[str]:
-    """Give the status as lines of text."""
-    yield _switch(view)
-    money = view["money"]
+    """Give the status as lines of text: the machine first, then what runs, waits on a person, is held."""
+    yield from _machine(view)
+    yield from _block("running", (_running(row, view["now_ms"]) for row in view["running"]))
+    yield from _block("publishing", (_publishing(row, view["now_ms"]) for row in view["publishing"]))
+    yield from _block("waits on you", (line for ticket in view["parked"] for line in _parked(ticket)))
+    yield from _block("held", shape.holds(view["holds"]))
+    yield from _block("open breakers", _breakers(view))
+
+
+def _block(title: str, rows: Iterator[str]) -> Iterator[str]:
+    shown = list(rows)
+    if shown:
+        yield from ("", title, *shown)
+
+
+def _machine(view: Mapping[str, Any]) -> Iterator[str]:
+    money, switch = view["money"], view["switch"]
+    yield f"autopilot  {_switch(switch, view['now_ms'])}"
+    yield f"daemon     {_daemon(view)}"
     yield (
-        f"spend: {shape.usd(money['settled_micro_usd'])} of {shape.usd(money['ceiling_micro_usd'])} in 24 h"
-        f", {shape.usd(money['reserved_micro_usd'])} reserved"
+        f"spend      {shape.usd(money['settled_micro_usd'])} of {shape.usd(money['ceiling_micro_usd'])}"
+        f" in 24 hours, {shape.usd(money['reserved_micro_usd'])} reserved"
     )
     counts = ", ".join(f"{count} {state}" for state, count in view["counts"].items() if count)
-    yield f"tickets: {counts or 'none'}"
-    for row in view["running"]:
-        yield _running(row, view["now_ms"])
-    for row in view["publishing"]:
-        elapsed = shape.since(row["started_ms"], view["now_ms"])
-        yield f"  publishing {row['ticket']['id']} {row['ticket']['title']}  {elapsed}"
-    for ticket in view["parked"]:
-        yield f"  parked {ticket['id']} {ticket['title']}: {shape.standing(ticket)}"
-        yield f"    → autopilot why {ticket['id']}"
-    yield from _holds(view)
+    yield f"tickets    {counts or 'none'}"
 
 
-def _switch(view: Mapping[str, Any]) -> str:
-    switch, daemon = view["switch"], view["daemon"]
-    until = f" until {shape.when(switch['until_ms'])}" if switch["until_ms"] else ""
-    state = f"on{until}" if switch["is_on"] else "off"
+def _switch(switch: Mapping[str, Any], now_ms: int) -> str:
+    until_ms = switch["until_ms"]
+    if not switch["is_on"]:
+        return f"off since {shape.when(switch['changed_ms'])}" if switch["changed_ms"] else "off"
+    if until_ms is not None and until_ms <= now_ms:
+        return f"off: it was on until {shape.when(until_ms)}"
+    hours = ", also outside the window" if switch["ignore_window"] else ""
+    return "on" + (f" until {shape.when(until_ms)}" if until_ms else "") + hours
+
+
+def _daemon(view: Mapping[str, Any]) -> str:
+    daemon = view["daemon"]
     if daemon is None:
-        return f"autopilot is {state}; no daemon is running"
-    draining = ", draining" if daemon["is_draining"] else ""
-    return f"autopilot is {state}; daemon {daemon['version']} runs as pid {daemon['pid']}{draining}"
+        return "none is running" + (": nothing starts → autopilot on" if view["switch"]["is_on"] else "")
+    draining = ", draining: it ends when its runs have ended" if daemon["is_draining"] else ""
+    up = shape.since(daemon["started_ms"], view["now_ms"])
+    return f"{daemon['version']} runs for {up} as pid {daemon['pid']}{draining}"
 
 
 def _running(row: Mapping[str, Any], now_ms: int) -> str:
-    quiet = (
-        ""
-        if row["last_activity_ms"] is None
-        else f", last sign {shape.since(row['last_activity_ms'], now_ms)} ago"
-    )
+    seen_ms = row["last_activity_ms"]
+    quiet = "" if seen_ms is None else f", last sign {shape.since(seen_ms, now_ms)} ago"
     dead = "" if row["is_alive"] else ", its process is gone"
     money = f"{shape.usd(row['spent_micro_usd'])} of {shape.usd(row['reserved_micro_usd'])}"
-    elapsed = shape.since(row["started_ms"], now_ms)
-    name = f"{row['ticket']['id']} {row['ticket']['title']}"
-    return f"  running {name}  {elapsed}  {money}  {row['agent']}{quiet}{dead}"
+    told = f"{shape.since(row['started_ms'], now_ms)}, {money}, {row['agent']}{quiet}{dead}"
+    return f"{_name(row['ticket'])}  {told}"
 
 
-def _holds(view: Mapping[str, Any]) -> Iterator[str]:
-    for hold in view["holds"]:
-        yield f"  hold {hold['name']} ({hold['scope']}): {hold['cause']} → {hold['cure']}"
+def _publishing(row: Mapping[str, Any], now_ms: int) -> str:
+    return f"{_name(row['ticket'])}  {shape.since(row['started_ms'], now_ms)}"
 
 
-def _watch() -> ExitCode:
+def _parked(ticket: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{_name(ticket)}"
+    yield f"      {console.line(shape.standing(ticket))}"
+    yield f"      → {shape.command(ticket)}"
+
+
+def _name(ticket: Mapping[str, Any]) -> str:
+    return f"  {ticket['id']}  {console.line(ticket['title'])}"
+
+
+def _breakers(view: Mapping[str, Any]) -> Iterator[str]:
+    """Show the breakers that no hold tells of: without demand there is none."""
+    told = {hold["scope"] for hold in view["holds"]}
+    for row in view["breakers"]:
+        if row["state"] != "closed" and row["scope"] not in told:
+            yield f"  {row['scope']}: {row['failures']} attempts produced nothing ({row['failure_class']})"
+            yield f"      → autopilot breaker reset {row['scope']}"
+
+
+def _watch(*, as_json: bool) -> None:
+    """Look again and again; only an interrupt ends it."""
     from threading import Event
 
     pause = Event()
-    if not console.is_terminal():
+    if as_json or not console.is_terminal():
         while True:
-            for line in lines(fetch()):
-                console.say(line)
+            console.say_json_line(fetch()) if as_json else console.say("\n".join((*lines(fetch()), "")))
+            console.flush()
             pause.wait(WATCH_S)
     from rich.live import Live
     from rich.text import Text
 
-    with Live(Text(""), auto_refresh=False, screen=False) as live:
+    with Live(console=console.rich_console(), auto_refresh=False) as live:
         while True:
             live.update(Text(console.clean("\n".join(lines(fetch())))), refresh=True)
             pause.wait(WATCH_S)

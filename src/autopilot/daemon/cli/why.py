@@ -9,8 +9,11 @@ from autopilot.schemas.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Mapping
 
     from autopilot.daemon.desk import Desk
+
+_NEEDS_A_DAEMON = frozenset({"queued", "running", "committed", "publishing"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,13 +28,27 @@ def run(args: argparse.Namespace) -> ExitCode:
     answer = door.ask("GET", f"/v1/tickets/{name}/why", alone=lambda desk: _alone(desk, name))
     if args.json:
         console.say_json(answer)
-        return ExitCode.OK
-    ticket = answer["ticket"]
-    reason = shape.standing(ticket)
-    console.say(f"{ticket['id']} is {ticket['state']}" + (f": {reason}" if reason else ""))
-    shape.holds(answer["holds"])
-    console.say(f"next: {answer['next']}")
+    else:
+        needs_daemon = answer["ticket"]["state"] in _NEEDS_A_DAEMON
+        console.say("\n".join(lines(answer, lacks_daemon=needs_daemon and not door.is_daemon_up())))
     return ExitCode.OK
+
+
+def lines(answer: Mapping[str, Any], *, lacks_daemon: bool) -> Iterator[str]:
+    """Give the answer as lines of text."""
+    ticket = answer["ticket"]
+    reason = console.line(shape.standing(ticket))
+    yield f"{ticket['id']} is {ticket['state']}" + (f": {reason}" if reason else "")
+    if lacks_daemon:
+        yield "  no daemon is running, so nothing moves"
+        yield "      → autopilot on"
+    if answer["holds"]:
+        yield "held by"
+        yield from shape.holds(answer["holds"])
+    yield f"next: {console.line(answer['next'])}"
+    command = shape.command(ticket)
+    if command is not None and command.partition(' "')[0] not in answer["next"]:
+        yield f"      → {command}"
 
 
 def _alone(desk: Desk, name: str) -> dict[str, Any]:

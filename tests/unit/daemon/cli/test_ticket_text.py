@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from autopilot.daemon.cli import add, frontmatter
+from autopilot.daemon.cli import add, frontmatter, given
 from autopilot.schemas.errors import TicketError
 
 
@@ -110,7 +110,7 @@ def test_a_file_that_is_missing_not_utf8_or_far_too_large_is_refused(tmp_path: P
     latin = tmp_path / "latin.md"
     latin.write_bytes("Mend é".encode("latin-1"))
     huge = tmp_path / "huge.md"
-    huge.write_bytes(b"x" * (add.MAX_FILE_BYTES + 1))
+    huge.write_bytes(b"x" * (given.MAX_BYTES + 1))
     for path, code in [
         (tmp_path / "none.md", "file-unreadable"),
         (latin, "file-not-utf8"),

@@ -1,0 +1,95 @@
+"""What the operator's configuration promises: agents, repositories, credentials, identity.
+
+Must not read a secret's value; asks the network only for the tip of each base branch.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from autopilot.config import environ, secrets
+from autopilot.config.git import Git, GitError
+from autopilot.config.layers import read_defaults
+from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.runner.agents.registry import program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.paths import Paths
+    from autopilot.config.repository import Repo
+    from autopilot.config.settings import Settings
+
+_REMOTE_S = 20.0
+_SHOWN_SHA = 12
+
+
+def file(settings: Settings, paths: Paths) -> Check:
+    """Look for repositories in the configuration file."""
+    names = [repo.name for repo in settings.repos]
+    if not names:
+        what = f"{paths.config_file} names no repository"
+        return blocked("configuration", what, "run autopilot init inside a repository")
+    return ok("configuration", f"{paths.config_file}: {', '.join(names)}")
+
+
+def identity(settings: Settings) -> Check:
+    """Look whose name commits will carry."""
+    who = f"commits are made as {settings.identity.name} <{settings.identity.email}>"
+    if settings.identity.email == read_defaults()["identity"]["email"]:
+        return warning("identity", who, "set name and email in [identity] of the configuration")
+    return ok("identity", who)
+
+
+def used_agents(settings: Settings) -> list[str]:
+    """Name the agents that tickets will run with."""
+    return sorted({repo.agent or settings.default_agent for repo in settings.repos})
+
+
+def agent(name: str, settings: Settings) -> Check:
+    """Look for an agent's program."""
+    label = f"agent {name}"
+    spec = settings.agent(name)
+    program = program_of(spec)
+    if program is None:
+        return ok(label, f"{spec.kind}: part of autopilot")
+    found = shutil.which(program, path=environ.search_path(environ.current()))
+    if found is None:
+        cure = f"install it, or say where it is: [agents.{name}] argv"
+        return blocked(label, f"{program} is not on PATH", cure)
+    return ok(label, found)
+
+
+def repository(repo: Repo, clock: Clock, paths: Paths) -> Check:
+    """Ask the remote for the tip of the base branch."""
+    label = f"repository {repo.name}"
+    git = Git(clock=clock, scratch=paths.state, timeout_s=_REMOTE_S, user_config=True)
+    wanted = f"refs/heads/{repo.base}" if repo.base else "HEAD"
+    try:
+        answer = git.run("ls-remote", "--", repo.fetch_from, wanted, cwd=paths.state)
+    except GitError as error:
+        return blocked(label, error.what, error.hint or f"try: git ls-remote {repo.fetch_from}")
+    if not answer.strip():
+        return blocked(label, f"the remote has no {wanted}", "set base to a branch that exists")
+    return ok(label, f"{repo.fetch_from} answers; {wanted} is {answer[:_SHOWN_SHA].decode()}")
+
+
+def credentials(settings: Settings) -> Iterator[Check]:
+    """Ask for each credential whether it could be read."""
+    for repo in settings.repos:
+        if repo.forge != "local" and repo.credential is None:
+            cure = f'add credential = "github" to its [[repo]], and store the token: {stored_by("github")}'
+            yield blocked(f"credential of {repo.name}", f"the forge {repo.forge} needs a token", cure)
+    for name in sorted({repo.credential for repo in settings.repos if repo.credential}):
+        standing = secrets.status(name)
+        if standing == "readable":
+            yield ok(f"credential {name}", "is there and can be read")
+        else:
+            yield blocked(f"credential {name}", f"is {standing}", stored_by(name))
+
+
+def stored_by(name: str) -> str:
+    """Say how a person stores a credential."""
+    return f"keyring set {secrets.SERVICE} {name}, or set {secrets.variable_for(name)}"

@@ -1,0 +1,50 @@
+"""Looks over this machine and its configuration: each line has a verdict, its evidence and the cure.
+
+Must not change anything or read a secret's value. `autopilot doctor` prints all lines; `autopilot on` refuses
+to arm when one blocks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.config.load import load
+from autopilot.config.paths import find_paths
+from autopilot.daemon.checkup import configured, host
+from autopilot.daemon.checkup.check import Check, blocked
+from autopilot.schemas.errors import AutopilotError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.paths import Paths
+
+
+def check_all(clock: Clock) -> tuple[Check, ...]:
+    """Look at everything; a fault of one line never hides the others."""
+    paths = find_paths()
+    lines = [*_looked("state", lambda: [host.state_folder(paths)]), host.git_program()]
+    lines += _looked("configuration", lambda: _configuration(paths, clock))
+    lines += _looked("database", lambda: [host.database(paths, clock)])
+    lines += [host.sleep_lock(), host.sqlite(), host.sandbox(), host.daemon(paths)]
+    return tuple(lines)
+
+
+def _configuration(paths: Paths, clock: Clock) -> Iterator[Check]:
+    settings = load(paths)
+    yield configured.file(settings, paths)
+    yield configured.identity(settings)
+    for name in configured.used_agents(settings):
+        yield configured.agent(name, settings)
+    for repo in settings.repos:
+        yield configured.repository(repo, clock, paths)
+    yield from configured.credentials(settings)
+    yield host.room(settings, paths)
+
+
+def _looked(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
+    try:
+        return list(look())
+    except AutopilotError as error:
+        return [blocked(name, error.what, error.hint)]

@@ -1,0 +1,68 @@
+"""Words of a command line that mean a number or a time; each refusal names the option. Stdlib only."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, NoReturn
+
+from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.units import parse_duration_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+LONGEST_S = 366 * 86_400.0
+"""Longer than any night; beyond it, times run out of the calendar."""
+
+
+class UsageError(AutopilotError):
+    """The command line cannot be read."""
+
+    exit_code = ExitCode.USAGE
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with its complaints as errors of ours."""
+
+    def error(self, message: str) -> NoReturn:
+        """Refuse the command line.
+
+        Raises:
+            UsageError: always.
+        """
+        raise UsageError("usage", message, hint=f"see: {self.prog} --help")
+
+
+def unknown(word: str, known: Iterable[str]) -> UsageError:
+    """Build the error for a command that does not exist, with the one that was probably meant."""
+    from autopilot.config.nearest import nearest
+
+    hint = nearest(word, known) or "see: autopilot --help"
+    return UsageError("verb-unknown", f"there is no command {word!r}", hint=hint)
+
+
+def seconds(text: str, option: str) -> float:
+    """Read a duration option.
+
+    Raises:
+        UsageError: it is no duration, or one longer than a year.
+    """
+    try:
+        duration_s = parse_duration_s(text)
+    except ValueError as exc:
+        raise UsageError("bad-duration", f"{option}: {exc}", hint=f"e.g. {option} 8h") from exc
+    if duration_s > LONGEST_S:
+        raise UsageError("bad-duration", f"{option}: {text} is longer than a year", hint=f"e.g. {option} 8h")
+    return duration_s
+
+
+def count(text: str) -> int:
+    """Read a whole number of at least one; the type of an argument.
+
+    Raises:
+        ArgumentTypeError: it is none.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) <= len("1000000") and int(text) > 0):
+        msg = f"must be a whole number of at least 1, not {text!r}"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)

@@ -1,0 +1,55 @@
+"""Gives a damaged queue up on a person's word: its files are moved away, never deleted.
+
+Must not touch a database that can be read, or one that somebody works with.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.daemon.lock import daemon_lock
+from autopilot.daemon.store.engine import open_store, set_aside
+from autopilot.schemas.errors import ConfigError, RefusedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.paths import Paths
+
+LOST = frozenset({"database-damaged", "database-missing"})
+"""Faults that moving the files away ends; every other has a better cure."""
+
+
+def give_up_queue(paths: Paths, clock: Clock) -> Path:
+    """Move the database and what belongs to it into a folder of its own.
+
+    Returns:
+        The folder. The next command makes an empty queue.
+
+    Raises:
+        RefusedError: a daemon runs, or the database is whole.
+        ConfigError: another fault, which needs another cure.
+    """
+    with daemon_lock(paths.daemon_lock):
+        fault = _fault(paths.database, clock)
+        if fault is None:
+            what = f"{paths.database} is whole: there is nothing to give up"
+            raise RefusedError("database-whole", what, hint="autopilot doctor shows what blocks")
+        if fault.code not in LOST:
+            raise fault
+        return set_aside(paths.database, clock)
+
+
+def _fault(database: Path, clock: Clock) -> ConfigError | None:
+    try:
+        store = open_store(database, clock)
+    except ConfigError as error:
+        return error
+    try:
+        store.check()
+    except ConfigError as error:
+        return error
+    finally:
+        store.close()
+    return None
