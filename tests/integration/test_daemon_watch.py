@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.config import proc
+from autopilot.config import proc, procinfo
 from autopilot.config.clock import SystemClock
 from autopilot.config.journal import append_line
 from autopilot.daemon.inbox import Ended, Inbox, Message, Spent
@@ -235,3 +236,45 @@ def test_leftovers_of_a_dead_child_are_found_by_their_mark_alone(
     assert proc.is_alive(child.id)
     assert supervisor.sweep(KEY, None) == 1
     wait_until(lambda: child.poll() is not None, 10, "the leftover is gone")
+
+
+def test_an_end_is_told_even_when_the_machine_had_no_descriptor_left_to_look_with(
+    tmp_path: Path, inbox: Inbox, awake: Awake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks, real = iter(range(3)), procinfo.all_pids
+
+    def all_pids() -> frozenset[int]:
+        if next(looks, None) is not None:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), "/proc")
+        return real()
+
+    monkeypatch.setattr(procinfo, "all_pids", all_pids)
+    supervisor = Supervisor(clock=SystemClock(), inbox=inbox)
+    watch = started(supervisor, launch(tmp_path, "raise SystemExit(7)", order(tmp_path, awake)))
+    assert until_ended(inbox) == [Ended(KEY)]
+    assert watch.ending is not None
+    assert next(looks, "spent") == "spent"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_child_that_cannot_be_looked_at_for_a_moment_is_not_taken_for_gone(
+    tmp_path: Path, inbox: Inbox, awake: Awake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched = order(tmp_path, awake)
+    child = proc.spawn(["sleep", "600"], cwd=tmp_path, env={"PATH": os.defpath}, output=tmp_path / "out")
+    supervisor = Supervisor(clock=SystemClock(), inbox=inbox)
+    assert supervisor.adopt(watched, child.id)
+    watch, blind, opened = supervisor.get(KEY), iter(range(3)), Path.read_bytes
+
+    def read_bytes(path: Path) -> bytes:
+        if path == Path(f"/proc/{child.pid}/stat") and next(blind, None) is not None:
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), str(path))
+        return opened(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read_bytes)
+    wait_until(lambda: next(blind, None) is None, 10, "the watch could not look")
+    assert watch is not None
+    assert watch.ending is None
+    watch.stop("the test is over")
+    until_ended(inbox)
+    assert child.poll() is not None

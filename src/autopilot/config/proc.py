@@ -130,7 +130,12 @@ def spawn(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Pat
             )
         except (OSError, ValueError) as exc:
             raise SpawnError("spawn-failed", _why(argv, cwd, env, exc)) from exc
-    seen = look(process.pid)
+    try:
+        seen = look(process.pid)
+    except OSError as exc:  # nobody could ever find it again
+        process.kill()
+        process.wait()
+        raise SpawnError("spawn-failed", f"cannot look at what was started: {exc}") from exc
     return Child(seen.id if seen else ProcessId(process.pid, 0), process)
 
 

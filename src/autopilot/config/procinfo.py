@@ -7,6 +7,7 @@ Source: docs/decisions/0011.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from dataclasses import dataclass
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 MARK_VARIABLE = "AUTOPILOT_TREE"
 _IS_LINUX = sys.platform == "linux"
 _MARK_SEPARATOR = "/"
+_CANNOT_LOOK = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""We are out of descriptors or memory: that says nothing about whom we look at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,11 @@ def all_pids() -> frozenset[int]:
 
 
 def look(pid: int) -> Seen | None:
-    """Look at a process, a zombie too; None when there is none."""
+    """Look at a process, a zombie too; None when there is none.
+
+    Raises:
+        OSError: we have no descriptor or memory left to look with.
+    """
     if _IS_LINUX:
         return _look_into_proc(pid)
     psutil = _psutil()
@@ -64,7 +71,10 @@ def look(pid: int) -> Seen | None:
                 session=os.getsid(pid),
                 is_zombie=process.status() == psutil.STATUS_ZOMBIE,
             )
-    except (psutil.Error, OSError):
+    except psutil.Error:
+        return None
+    except OSError as exc:
+        _raise_if_blind(exc)
         return None
 
 
@@ -76,7 +86,8 @@ def _look_into_proc(pid: int) -> Seen | None:
     """
     try:
         raw = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
+    except OSError as exc:
+        _raise_if_blind(exc)
         return None
     fields = raw[raw.rindex(b")") + 2 :].split()
     state, parent, session, threads, ticks = (fields[index] for index in (0, 1, 3, 17, 19))
@@ -88,20 +99,29 @@ def _look_into_proc(pid: int) -> Seen | None:
     )
 
 
+def _raise_if_blind(error: OSError) -> None:
+    if error.errno in _CANNOT_LOOK:
+        raise error
+
+
 def _mark_value(pid: int) -> str | None:
     if _IS_LINUX:
         return _mark_value_in_proc(pid)
     psutil = _psutil()
     try:
         return str(psutil.Process(pid).environ().get(MARK_VARIABLE, ""))
-    except (psutil.Error, OSError):
+    except psutil.Error:
+        return None
+    except OSError as exc:
+        _raise_if_blind(exc)
         return None
 
 
 def _mark_value_in_proc(pid: int) -> str | None:
     try:
         raw = Path(f"/proc/{pid}/environ").read_bytes()
-    except OSError:
+    except OSError as exc:
+        _raise_if_blind(exc)
         return None
     prefix = f"{MARK_VARIABLE}=".encode()
     values = [entry[len(prefix) :] for entry in raw.split(b"\0") if entry.startswith(prefix)]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.config import proc
 from autopilot.config.journal import read_lines
+from autopilot.config.logs import logger
 from autopilot.daemon.inbox import Ended, Spent
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import format_duration
@@ -99,7 +100,7 @@ class Watch:
                 is_overdue = self._until_over()
         finally:
             try:
-                self._sweep()
+                self._sweep_until_done()
             finally:  # whatever a sweep raises, the loop must hear of the end
                 told = self._told(is_overdue=is_overdue)
                 self.ending = Ending(told, self._asked, is_overdue)
@@ -128,6 +129,18 @@ class Watch:
             self._read_journal()
             threading.Event().wait(POLL_S)
 
+    def _sweep_until_done(self) -> None:
+        """Try again where no descriptor or memory is left: an end untold would hold its ticket for ever."""
+        is_told = False
+        while True:
+            try:
+                return self._sweep()
+            except OSError as error:
+                if not is_told:
+                    logger("daemon").warning(Event.SWEEP_POSTPONED, key=self.order.key, error=str(error))
+                is_told = True
+                threading.Event().wait(POLL_S)
+
     def _sweep(self) -> None:
         """End what is left of the tree; then read the journal's last lines."""
         proc.kill_tree(self.process, grace_s=0.0, clock=self._clock, marker=self.order.key)
@@ -136,7 +149,12 @@ class Watch:
         self._read_journal()
 
     def _is_alive(self) -> bool:
-        return self._child.poll() is None if self._child is not None else proc.is_alive(self.process)
+        if self._child is not None:
+            return self._child.poll() is None
+        try:
+            return proc.is_alive(self.process)
+        except OSError:
+            return True  # we cannot look now: no reason to end it
 
     def _read_journal(self) -> None:
         while True:

@@ -39,6 +39,7 @@ class Event(StrEnum):
     RUN_LOST = "run.lost"
     RUN_KILLED = "run.killed"
     RUN_STOPPING = "run.stopping"
+    SWEEP_POSTPONED = "sweep.postponed"
     PHASE_ENTERED = "phase.entered"
     PHASE_FINISHED = "phase.finished"
     WORKTREE_CREATED = "worktree.created"

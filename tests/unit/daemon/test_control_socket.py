@@ -8,6 +8,7 @@ import socket
 import stat
 import threading
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 from autopilot.daemon.api import client
 from autopilot.daemon.api.address import MAX_ADDRESS_BYTES, short_address
 from autopilot.daemon.api.call import Call
-from autopilot.daemon.api.server import MAX_BODY_BYTES, ControlServer
+from autopilot.daemon.api.server import MAX_BODY_BYTES, MAX_CALLS, ControlServer
 from autopilot.schemas.errors import (
     AutopilotError,
     ConfigError,
@@ -122,6 +123,7 @@ def test_a_bug_in_an_answer_is_told_to_the_caller_and_the_log_and_the_next_call_
         (b"this is not http at all\r\n\r\n", 400, "bad-request"),
         (b"GET / HTTP/9.9\r\n\r\n", 505, "bad-request"),
         (b"DELETE / HTTP/1.0\r\n\r\n", 501, "bad-request"),
+        (b"GET http://[x HTTP/1.0\r\n\r\n", 400, "bad-path"),
         (b"GET /" + b"x" * 70_000 + b" HTTP/1.0\r\n\r\n", 414, "bad-request"),
         (b"POST / HTTP/1.0\r\nContent-Length: -1\r\n\r\n", 400, "bad-length"),
         (b"POST / HTTP/1.0\r\nContent-Length: 1e3\r\n\r\n", 400, "bad-length"),
@@ -150,6 +152,21 @@ def test_a_caller_that_goes_away_in_the_middle_of_its_request_disturbs_nobody(
             conn.connect(str(control))
             conn.sendall(b"POST / HTTP/1.0\r\nContent-Le")
     assert client.call(control, "GET", "/v1/health")["method"] == "GET"
+    assert answers.faults == []
+
+
+def test_callers_who_never_finish_asking_neither_keep_others_out_nor_eat_all_descriptors(
+    control: Path, answers: Answers
+) -> None:
+    before = threading.active_count()
+    with ExitStack() as silent:
+        for _ in range(3 * MAX_CALLS):
+            conn = silent.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            client.wait_for_room(conn, 5)
+            conn.connect(str(control))
+            conn.sendall(b"POST / HTTP/1.0\r\nContent-Le")
+        assert client.call(control, "GET", "/v1/health")["method"] == "GET"
+        assert threading.active_count() - before <= MAX_CALLS
     assert answers.faults == []
 
 

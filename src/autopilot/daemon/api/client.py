@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import socket
+import struct
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.api.address import short_address
@@ -81,9 +82,10 @@ def _request(method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
 def _exchange(socket_path: Path, request: bytes, timeout_s: float) -> bytes:
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conn:
-            conn.settimeout(timeout_s)
+            wait_for_room(conn, timeout_s)
             with short_address(socket_path) as address:
                 conn.connect(address)
+            conn.settimeout(timeout_s)
             conn.sendall(request)
             return _read_all(conn)
     except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as exc:
@@ -100,6 +102,17 @@ def _exchange(socket_path: Path, request: bytes, timeout_s: float) -> bytes:
             f"the daemon did not answer: {exc}",
             hint="try again; autopilot logs shows what it is doing",
         ) from exc
+
+
+def wait_for_room(conn: socket.socket, timeout_s: float) -> None:
+    """Let `connect` wait while many others ask; with Python's own timeout it would be refused at once.
+
+    Source: unix(7) EAGAIN of a nonblocking connect; socket(7) SO_SNDTIMEO.
+    """
+    whole_s, rest_s = divmod(timeout_s, 1)
+    conn.setsockopt(
+        socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(whole_s), int(rest_s * 1_000_000))
+    )
 
 
 def _read_all(conn: socket.socket) -> bytes:

@@ -36,6 +36,9 @@ LINGER_CHUNKS = 64
 CHUNK_BYTES = 65536
 MAX_LENGTH_DIGITS = 12
 BACKLOG = 64
+MAX_CALLS = 64
+"""Calls answered at once. More would eat the descriptors that the queue and its children need."""
+FULL_PAUSE_S = 0.02
 SOCKET_MODE = 0o600
 
 
@@ -134,12 +137,24 @@ class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
 
     def serve(self) -> None:
         """Take calls until `wake` is closed; no wake-up of the machine while nobody calls."""
-        with selectors.DefaultSelector() as waiting:
+        with selectors.DefaultSelector() as waiting, selectors.DefaultSelector() as closing:
             waiting.register(self.socket, selectors.EVENT_READ)
             waiting.register(self._woken, selectors.EVENT_READ)
+            closing.register(self._woken, selectors.EVENT_READ)
             while all(key.fileobj is self.socket for key, _ in waiting.select()):
+                while self._is_full() and not closing.select(FULL_PAUSE_S):
+                    pass
                 with suppress(OSError):  # the caller is gone again
                     self.process_request(*self.get_request())
+
+    def _is_full(self) -> bool:
+        """Tell whether no more calls can be taken now; then whoever came first must have asked by now."""
+        with self._guard:
+            live = list(self._live.values())
+        if len(live) < MAX_CALLS:
+            return False
+        _shut(live[0], socket.SHUT_RD)  # an answer under way is not disturbed by that
+        return True
 
     def get_request(self) -> tuple[socket.socket, str]:
         return self.socket.accept()[0], "operator"
@@ -157,7 +172,12 @@ class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
         )
         with self._guard:
             self._live[thread] = request
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads: this caller is turned away, the next one may be lucky
+            with self._guard:
+                self._live.pop(thread, None)
+            request.close()
 
     def _answer(self, request: socket.socket, client_address: str) -> None:
         try:
@@ -213,7 +233,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._reply(status_of(error), error_body(error))
 
     def _read_call(self) -> Call:
-        url = urlsplit(self.path)
+        try:
+            url = urlsplit(self.path)
+        except ValueError as exc:
+            raise CallError(400, "bad-path", f"the path cannot be read: {exc}") from exc
         length = self.headers.get("Content-Length", "0")
         if not (length.isascii() and length.isdecimal() and len(length) <= MAX_LENGTH_DIGITS):
             raise CallError(400, "bad-length", f"Content-Length is {length[:40]!r}")
