@@ -220,7 +220,7 @@ def test_without_a_token_the_commit_waits_and_goes_out_once_there_is_one(
 ) -> None:
     person = make_shopkeeper(has_token=False)
     person.daemon.start()
-    assert person.types("on", "--now").code == 3
+    assert person.types("on", "--now").returncode == 3
     person.daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
     name = person.adds(TITLE)
     ticket = person.waits(name)

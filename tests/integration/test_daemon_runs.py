@@ -85,10 +85,10 @@ def test_cancel_ends_an_agent_that_ignores_every_signal_and_has_children_elsewhe
     house = build(stubborn=STUBBORN)
     name = house.add(agent="stubborn")
     house.wait_for_journal(Event.AGENT_SPENT)
-    assert house.live_runs()
+    assert house.daemon.live_runs()
     house.daemon.call("POST", f"/v1/tickets/{name}/cancel")
     house.daemon.wait_for_state(name, "cancelled")
-    assert house.live_runs() == set()
+    assert house.daemon.live_runs() == set()
     house.assert_in_order()
 
 
@@ -100,7 +100,7 @@ def test_off_now_gives_the_running_ticket_back_and_on_takes_it_up_again(build: B
     house.daemon.call("POST", "/v1/switch", on=False, mode="now")
     ticket = house.daemon.wait_for_state(name, "queued")
     assert (ticket["attempts"], ticket["releases"]) == (0, 1)
-    assert house.live_runs() == set()
+    assert house.daemon.live_runs() == set()
     house.daemon.call("POST", "/v1/switch", on=True)
     house.daemon.wait_for_state(name, "running")
     house.daemon.call("POST", "/v1/switch", on=False, mode="now")
@@ -135,7 +135,7 @@ def test_asked_twice_the_daemon_stops_what_runs_and_no_attempt_is_used(build: Bu
     assert house.daemon.process is not None
     house.daemon.process.terminate()
     assert house.daemon.process.wait(60) == ExitCode.OK
-    assert house.live_runs() == set()
+    assert house.daemon.live_runs() == set()
     with closing(house.daemon.store()) as store, store.read() as conn:
         ticket = queries_tickets.ticket(conn, name)
     assert ticket is not None

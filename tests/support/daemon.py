@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from autopilot.config import procinfo
 from autopilot.config.clock import SystemClock
 from autopilot.config.journal import read_lines
 from autopilot.config.paths import Paths
@@ -66,15 +67,18 @@ class Daemon:
         """What this state folder's commands run with."""
         return {**self.env, "AUTOPILOT_HOME": str(self.home), "PYTHONPATH": str(ROOT / "src")}
 
-    def autopilot(self, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        """Type a command as a person would."""
+    def autopilot(
+        self, *words: str, cwd: Path | None = None, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Type a command as a person would; bytes that are no UTF-8 stand as lone surrogates."""
         return subprocess.run(
             [*AUTOPILOT, *words],
             cwd=cwd or self.home,
             env=self.environment(),
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             capture_output=True,
             encoding="utf-8",
+            errors="surrogateescape",
             check=False,
             timeout=PATIENCE_S,
         )
@@ -145,6 +149,11 @@ class Daemon:
         with suppress(OSError):
             return (self.home / "daemon.out").read_text(encoding="utf-8", errors="replace")[-3000:]
         return ""
+
+    def live_runs(self) -> set[str]:
+        """The runs of which a process still lives, found by the mark that each carries."""
+        known = {folder.name for folder in self.paths.runs.glob("*")}
+        return {mark for pid in procinfo.all_pids() for mark in procinfo.marks_of(pid) or () if mark in known}
 
     def clean_up(self) -> None:
         """Leave no process behind, whatever became of the test."""

@@ -134,7 +134,7 @@ class House:
             assert_in_order(
                 store,
                 is_alive=lambda pid, started_ms: procinfo.is_alive(procinfo.ProcessId(pid, started_ms)),
-                live_runs=self.live_runs(),
+                live_runs=self.daemon.live_runs(),
                 worktrees=self.paths.worktrees,
                 pull_request_branches=branches,
             )
@@ -142,11 +142,6 @@ class House:
                 done = [one for one in queries_runs.publications_between(conn, 0, 2**62) if one.pr_url]
         assert sorted(branches) == sorted(one.branch for one in done)
         assert self.remote_branches() == {one.branch: one.head for one in done}
-
-    def live_runs(self) -> set[str]:
-        """The runs of which a process still lives, found by the mark that each carries."""
-        known = {folder.name for folder in self.paths.runs.iterdir()}
-        return {mark for pid in procinfo.all_pids() for mark in procinfo.marks_of(pid) or () if mark in known}
 
     def clean_up(self) -> None:
         """Leave no process behind."""

@@ -6,12 +6,11 @@ Nothing of the product is called here but its commands; the daemon's socket is a
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -19,7 +18,7 @@ import yaml
 from autopilot.config import procinfo
 from autopilot.publish.forges.local import LocalPullRequest, read_records
 from tests.support.agents import Agent
-from tests.support.daemon import PATIENCE_S, ROOT, Daemon
+from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.forge.server import Forge
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
@@ -30,8 +29,8 @@ from tests.support.wait import wait_until
 Table = Mapping[str, Any]
 Steps = Sequence[Mapping[str, object]]
 
-PROGRAM = (sys.executable, "-P", "-m", "autopilot.daemon.cli")
 AT_REST = ("published", "parked", "failed", "cancelled")
+EMPTY: Table = MappingProxyType({})
 SETTINGS: Table = {
     "launch_stagger_s": 0,
     "min_free_disk_gib": 0,
@@ -45,15 +44,6 @@ SETTINGS: Table = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What one command left on the terminal."""
-
-    code: int
-    out: str
-    err: str
-
-
 class Person:
     """Types commands below one home; the daemon is a process of its own."""
 
@@ -61,9 +51,10 @@ class Person:
         self,
         folder: Path,
         *,
-        repos: Mapping[str, Repo | Table],
+        repos: Mapping[str, Repo | Table] = EMPTY,
         agents: Mapping[str, Agent | Steps | Table],
         env: Mapping[str, str] | None = None,
+        home: Path | None = None,
         **settings: Any,  # noqa: ANN401 - any key of the configuration
     ) -> None:
         """Write the configuration; the first agent is the default one.
@@ -73,19 +64,19 @@ class Person:
             repos: by name, a repository of the tests or the table as it stands in the configuration.
             agents: by name, a program, steps to play, or the table as it stands in the configuration.
             env: what the person's shell exports beside PATH and HOME.
+            home: where state, logs and configuration lie, if not below the folder.
             settings: top-level keys; a table is laid over the one in SETTINGS.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
-        self.config = {
+        self.config: dict[str, Any] = {
             **_laid_over(SETTINGS, settings),
             "default_agent": next(iter(agents)),
             "agents": {name: self._agent(name, given) for name, given in agents.items()},
-            "repo": [{"name": name, **_repo(given)} for name, given in repos.items()],
         }
-        self.daemon = Daemon(
-            folder / "home", config=toml_text(self.config), env=env, argv=(*PROGRAM[2:], "daemon", "run")
-        )
+        if repos:
+            self.config["repo"] = [{"name": name, **_repo(given)} for name, given in repos.items()]
+        self.daemon = Daemon(home or folder / "home", config=toml_text(self.config), env=env)
         self.paths = self.daemon.paths
         self.forges: list[Forge] = []
 
@@ -103,24 +94,15 @@ class Person:
         self.config = _laid_over(self.config, settings)
         self.paths.config_file.write_text(toml_text(self.config), encoding="utf-8")
 
-    def types(self, *words: str, stdin: str | bytes = b"", cwd: Path | None = None) -> Said:
+    def types(self, *words: str, stdin: str = "", cwd: Path | None = None) -> CompletedProcess[str]:
         """Run one command to its end."""
-        ended = subprocess.run(
-            [*PROGRAM, *words],
-            cwd=cwd or self.folder,
-            env={**self.daemon.env, "AUTOPILOT_HOME": str(self.daemon.home), **_own_code()},
-            input=stdin.encode() if isinstance(stdin, str) else stdin,
-            capture_output=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
-        return Said(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+        return self.daemon.autopilot(*words, cwd=cwd or self.folder, stdin=stdin)
 
-    def does(self, *words: str, stdin: str | bytes = b"", cwd: Path | None = None) -> str:
+    def does(self, *words: str, stdin: str = "", cwd: Path | None = None) -> str:
         """Run one command that must end well, and give what it printed."""
-        said = self.types(*words, stdin=stdin, cwd=cwd)
-        assert said.code == 0, f"autopilot {words}: {said.code}\n{said.out}\n{said.err}"
-        return said.out
+        done = self.types(*words, stdin=stdin, cwd=cwd)
+        assert done.returncode == 0, f"autopilot {words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
 
     def asks(self, *words: str) -> Any:  # noqa: ANN401 - JSON
         """Run one command that must end well, and give the JSON that it printed."""
@@ -131,9 +113,9 @@ class Person:
         self.daemon.start()
         self.does("on", "--now")
 
-    def adds(self, *words: str, stdin: str | bytes = b"") -> str:
+    def adds(self, *words: str, stdin: str = "") -> str:
         """Queue a ticket and give its name."""
-        name: str = json.loads(self.does("add", *words, "--json", stdin=stdin))["ticket"]["id"]
+        name: str = json.loads(self.does("add", "--json", *words, stdin=stdin))["ticket"]["id"]
         return name
 
     def ticket(self, name: str) -> dict[str, Any]:
@@ -178,23 +160,20 @@ class Person:
         """Stop the daemon and look whether everything is in order, at `forges` too."""
         if self.daemon.process is not None:
             assert self.daemon.stop() == 0, self.daemon.said()
+        if not self.paths.database.exists():
+            return
         with closing(self.daemon.store()) as store:
             assert_in_order(
                 store,
                 is_alive=lambda pid, started_ms: procinfo.is_alive(procinfo.ProcessId(pid, started_ms)),
-                live_runs=self.live_runs(),
+                live_runs=self.daemon.live_runs(),
                 worktrees=self.paths.worktrees,
                 pull_request_branches=[*self._local_heads(), *self._other_heads()],
             )
 
-    def live_runs(self) -> set[str]:
-        """The runs of which a process still lives, found by the mark that each carries."""
-        known = {folder.name for folder in self.paths.runs.glob("*")}
-        return {mark for pid in procinfo.all_pids() for mark in procinfo.marks_of(pid) or () if mark in known}
-
     def _local_heads(self) -> Iterator[str]:
         """Heads at the local forge, each checked against the branch in its remote."""
-        for table in self.config["repo"]:
+        for table in self.config.get("repo", ()):
             heads = {one.branch: one.head for one in self.drafts(table["name"])}
             if heads and "path" in table:
                 form = "--format=%(refname:short) %(objectname)"
@@ -223,7 +202,3 @@ def _laid_over(below: Table, above: Table) -> dict[str, Any]:
         both = isinstance(value, Mapping) and isinstance(under, Mapping)
         joined[key] = _laid_over(under or {}, value) if both else value
     return joined
-
-
-def _own_code() -> dict[str, str]:
-    return {"PYTHONPATH": str(ROOT / "src")}

@@ -185,7 +185,14 @@ def classify(words: str, *, exit_code: int | None, stderr: bytes) -> GitError:
     """
     said = plain(stderr, max_chars=_MAX_STDERR_CHARS)
     kind = next((kind for kind in _KINDS if kind.fits(said)), None)
-    last = next((line for line in reversed(said.splitlines()) if line.startswith(("fatal:", "error:"))), "")
-    what = f"{words}: {last or said.rpartition(chr(10))[2] or f'exit code {exit_code}'}"
+    what = f"{words}: {_telling_line(said, kind) or f'exit code {exit_code}'}"
     code, hint = (kind.code, kind.hint) if kind else ("git-failed", "")
     return GitError(code, what, hint=hint, stderr_tail=said, exit_code=exit_code)
+
+
+def _telling_line(said: str, kind: _Kind | None) -> str:
+    """Give the line that says what went wrong; git's last words are often a remark about it."""
+    lines = said.splitlines()
+    loud = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    fitting = [line for line in loud if kind is not None and kind.fits(line)]
+    return (fitting or loud or lines or [""])[-1]

@@ -62,6 +62,8 @@ def _folder(path: Path) -> Path:
 def _git_url(text: str) -> str:
     """Accept what git can fetch from over the network, or file://; no credential in it."""
     scheme = urlsplit(text).scheme if "://" in text else ""
+    if any(char <= " " for char in text):
+        raise ValueError("holds a blank or a control character; write %20 for a blank")
     if text.startswith("-") or "::" in text or not (scheme in _GIT_SCHEMES or _SCP.match(text)):
         msg = f"is no URL of a repository; use {', '.join(_GIT_SCHEMES)} or user@host:path"
         raise ValueError(msg)

@@ -213,7 +213,8 @@ def _hint(result: RunResult) -> str:
 
 def _bounded_retry(ticket: Ticket, decision: Retry, rules: Rules) -> Retry | Park | Fail:
     if ticket.attempts >= rules.attempts_per_ticket:
-        return Fail(f"{decision.reason} (attempt {ticket.attempts}, the last one)", decision.hint)
+        hint = decision.hint or f"autopilot logs {ticket.id} shows its last words"
+        return Fail(f"{decision.reason} (attempt {ticket.attempts}, the last one)", hint)
     return _within_life(ticket, decision, rules)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import unicodedata
 from typing import TYPE_CHECKING
 
 import psutil
@@ -54,8 +55,15 @@ def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mo
         mounts: gives the kind of file system at each mount point.
 
     Raises:
-        ConfigError: it lies inside a repository or on a network file system, or belongs to somebody else.
+        ConfigError: it lies inside a repository or on a network file system, belongs to somebody else, or has
+            a name that not every program below it can carry.
     """
+    if not _is_nameable(state):
+        raise ConfigError(
+            "state-dir-name",
+            f"the path of the state folder {str(state)!r} holds a control character or {os.pathsep!r}",
+            hint=_HINT,
+        )
     if repository := _repository_around(state):
         raise ConfigError(
             "state-dir-in-repository",
@@ -70,6 +78,15 @@ def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mo
             hint=_HINT,
         )
     _make_private(state)
+
+
+def _is_nameable(state: Path) -> bool:
+    """Tell whether git and virtual environments can work below it: they keep lists of such paths.
+
+    Source: gitrepository-layout(5), objects/info/alternates: one per line; `venv` refuses a PATH separator.
+    """
+    name = str(state.resolve())
+    return os.pathsep not in name and not any(unicodedata.category(char) == "Cc" for char in name)
 
 
 def _repository_around(state: Path) -> Path | None:

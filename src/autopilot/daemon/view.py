@@ -125,6 +125,8 @@ def next_step(ticket: Ticket, *, is_held: bool) -> str:
             return "its publisher ends"
         case State.PARKED:
             return ticket.hint or f"autopilot resume {ticket.id}"
+        case State.FAILED if ticket.hint:
+            return f"{ticket.hint}; then autopilot retry {ticket.id}"
         case State.FAILED | State.CANCELLED:
             return f"autopilot retry {ticket.id}"
         case State.PUBLISHED:

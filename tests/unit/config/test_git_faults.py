@@ -70,6 +70,10 @@ def test_a_fault_names_the_command_and_the_line_that_matters() -> None:
         "git fetch: fatal: couldn't find remote ref nope"
     )
     assert classify("git x", exit_code=129, stderr=b"").what == "git x: exit code 129"
+    away = b"fatal: '/srv/r' does not appear to be a git repository\nfatal: Could not read from remote."
+    assert classify("git fetch", exit_code=128, stderr=away).what == (
+        "git fetch: fatal: '/srv/r' does not appear to be a git repository"
+    )
 
 
 def test_a_fault_shows_no_credential_and_no_control_character() -> None:

@@ -92,6 +92,12 @@ def test_the_last_attempt_fails_the_ticket(outcome: Outcome) -> None:
     assert decision == Fail(f"it ended as {outcome.value} (attempt 3, the last one)", "look")
 
 
+def test_a_failed_ticket_says_where_to_look_when_the_run_did_not() -> None:
+    decision = decided(words.result(Outcome.AGENT_FAILED), words.ticket(attempts=3, sessions=3))
+    assert isinstance(decision, Fail)
+    assert "autopilot logs T-" in decision.hint
+
+
 @pytest.mark.parametrize(("outcome", "wait_ms"), [(Outcome.STOPPED, 0), (Outcome.INFRASTRUCTURE, MINUTE)])
 def test_what_is_not_the_tickets_fault_uses_no_attempt(outcome: Outcome, wait_ms: int) -> None:
     assert decided(words.result(outcome)) == Release(NOW + wait_ms, f"it ended as {outcome.value}")

@@ -26,6 +26,18 @@ def test_a_folder_of_ones_own_is_accepted_and_made_private(tmp_path: Path) -> No
     assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o700
 
 
+@pytest.mark.parametrize("name", ["two\nlines", "a\ttab", "a:b"])
+def test_a_folder_whose_name_git_or_a_path_list_cannot_carry_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    assert refusal(tmp_path / name) == "state-dir-name"
+
+
+@pytest.mark.parametrize("name", ["two words", 'it\'s "so" #1', "ünï-日本語", "-rf", "$(id);*?[a]"])
+def test_a_folder_of_another_odd_name_is_accepted(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    check_state_dir(tmp_path / name)
+
+
 @pytest.mark.parametrize("is_worktree", [False, True])
 def test_a_folder_inside_a_repository_is_refused_also_through_a_link(
     tmp_path: Path, *, is_worktree: bool

@@ -69,6 +69,14 @@ def test_an_address_of_the_configuration_is_accepted(tmp_path: Path, push_url: s
     assert repository.check(context(tmp_path, forge=github(push_url=push_url))).passed
 
 
+@pytest.mark.parametrize(
+    "name", ["two words", 'it\'s "so"', "new\nline", "-rf", "$(id);*?[a]\\", "a::b", "ü"]
+)
+def test_the_local_forge_pushes_to_a_folder_of_any_name(tmp_path: Path, name: str) -> None:
+    forge = ForgeSpec(kind="local", push_url=f"/srv/{name}", project="r", record_dir=tmp_path)
+    assert repository.check(context(tmp_path, forge=forge)).passed
+
+
 @pytest.mark.covers("N04")
 @pytest.mark.parametrize(
     ("push_url", "why"),

@@ -197,6 +197,11 @@ def test_output_that_is_not_json_is_named_as_such(data: bytes, code: int) -> Non
     assert "stream-json" in report.hint
 
 
+def test_what_was_said_in_prose_is_repeated_to_the_person() -> None:
+    report, _ = play(b"Welcome!\nRun `claude login` first.\n", 0)
+    assert "Run `claude login` first." in report.message
+
+
 def test_an_exit_of_zero_without_a_result_is_a_failure() -> None:
     report, _ = play(lines({"type": "system", "subtype": "init"}))
     assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-no-result")

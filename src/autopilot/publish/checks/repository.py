@@ -34,11 +34,11 @@ def check(ctx: Context) -> Findings:
 
 def url_faults(url: str, *, is_local: bool) -> Iterator[str]:
     """Say why git may not push to this address, without repeating it: it may hold a password."""
-    if not url or url.startswith("-") or any(ord(char) <= ord(" ") for char in url):
-        yield "the push URL is empty, starts with '-' or holds a blank or control character"
-    elif url.startswith("/"):
+    if url.startswith("/"):  # any name will do: git takes it as it is
         if not is_local:
             yield "the push URL is a path, which only the local forge may push to"
+    elif not url or url.startswith("-") or any(ord(char) <= ord(" ") for char in url):
+        yield "the push URL is empty, starts with '-' or holds a blank or control character"
     elif "::" in url:
         yield "the push URL names a transport helper, which would run a program"
     elif "://" in url:

@@ -22,6 +22,7 @@ _MAX_ABOUT_CHARS = 200
 _SYNTHETIC = "<synthetic>"
 # One refusal may be a login being renewed; at the third the client would go on for minutes.
 _HOPELESS_RETRIES = 3
+_KEPT_PROSE_CHARS = 2000
 
 
 class ClaudeFacts:
@@ -33,6 +34,7 @@ class ClaudeFacts:
         self.error = ""
         self.refused_logins = 0
         self.last_text = ""
+        self.last_prose = ""
         self.limit: Limited | None = None
         self.denials: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
@@ -72,7 +74,13 @@ class ClaudeStream:
         )
 
     def _read(self, lines: list[Mapping[str, Any] | str]) -> list[AgentEvent]:
-        return [event for line in lines if not isinstance(line, str) for event in self._take(line)]
+        events: list[AgentEvent] = []
+        for line in lines:
+            if isinstance(line, str):
+                self.facts.last_prose = line[:_KEPT_PROSE_CHARS]
+            else:
+                events += self._take(line)
+        return events
 
     def _take(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         match event.get("type"):

@@ -39,9 +39,8 @@ def judge(stream: ClaudeStream, ending: Ending) -> AgentReport:
     result = stream.facts.result
     if result is None:
         outcome, code, hint = _without_result(stream, ending)
-        message = (
-            f"Claude Code ended ({ending}) without a result: {one_line(ending.tail) or 'it said nothing'}"
-        )
+        said = one_line(ending.tail) or one_line(stream.facts.last_prose) or "it said nothing"
+        message = f"Claude Code ended ({ending}) without a result: {said}"
         return _report(stream, ending, outcome=outcome, code=code, message=message, hint=hint)
     if not _is_error(result):
         message = "the agent came to its end"
