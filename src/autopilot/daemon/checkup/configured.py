@@ -6,13 +6,14 @@ Must not read a secret's value; asks the network only for the tip of each base b
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ, secrets
 from autopilot.config.git import Git, GitError
 from autopilot.config.layers import read_defaults
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
-from autopilot.runner.agents.registry import program_of
+from autopilot.runner.agents.registry import program_of, sign_in_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,6 +60,10 @@ def agent(name: str, settings: Settings) -> Check:
     if found is None:
         cure = f"install it, or say where it is: [agents.{name}] argv"
         return blocked(label, f"{program} is not on PATH", cure)
+    wanted = sign_in_variables(spec)
+    if wanted and not any(environ.current().get(name) for name in wanted):
+        cure = f"set one of {', '.join(wanted)} where autopilot is started (docs/agents/{spec.kind}.md)"
+        return blocked(label, f"{found} has no way to sign in: its runs see a HOME of their own", cure)
     return ok(label, found)
 
 
@@ -92,4 +97,5 @@ def credentials(settings: Settings) -> Iterator[Check]:
 
 def stored_by(name: str) -> str:
     """Say how a person stores a credential."""
-    return f"keyring set {secrets.SERVICE} {name}, or set {secrets.variable_for(name)}"
+    command = f"{sys.executable} -m keyring set {secrets.SERVICE} {name}"
+    return f"{command}, or set {secrets.variable_for(name)}"

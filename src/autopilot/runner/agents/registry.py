@@ -22,6 +22,10 @@ _KINDS: Mapping[str, type[Agent]] = {
 }
 _PROGRAMS: Mapping[str, str] = {"claude": "claude"}
 _OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {"claude": AUTH_VARIABLES}
+# Any one of these signs it in. An agent that is not named here is not asked: it may need nothing.
+_SIGN_IN: Mapping[str, tuple[str, ...]] = {
+    "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+}
 KINDS = tuple(_KINDS)
 
 
@@ -46,3 +50,9 @@ def own_variables(kind: str) -> tuple[str, ...]:
 def program_of(spec: AgentSpec) -> str | None:
     """Name the program that must be found to start the agent; None where it is our own or not configured."""
     return spec.argv[0] if spec.argv else _PROGRAMS.get(spec.kind)
+
+
+def sign_in_variables(spec: AgentSpec) -> tuple[str, ...]:
+    """Name the variables of which one must be set for the agent to sign in; empty where we cannot know."""
+    known = _SIGN_IN.get(spec.kind, ())
+    return (*known, *spec.env_pass) if known else ()
