@@ -270,3 +270,10 @@ def test_every_verb_explains_itself(tmp_path: Path) -> None:
     assert shown.code == ExitCode.USAGE
     assert all(f"    {verb}" in shown.out for verb in VERBS)
     assert "--depends-on" in cli.ok("add", "--help")
+
+
+def test_init_without_git_names_what_is_missing_and_is_no_bug(tmp_path: Path) -> None:
+    cli = Cli(tmp_path / "home", env={"PATH": str(tmp_path / "empty")})
+    said = cli.run("init")
+    assert said.code == ExitCode.CONFIG
+    assert "git is not on PATH" in said.err

@@ -105,7 +105,7 @@ def test_the_end_of_a_child_is_told_once_with_how_it_ended_and_lets_the_machine_
 def test_every_larger_spend_is_told_and_a_lower_or_broken_one_is_not(
     tmp_path: Path, inbox: Inbox, awake: Awake
 ) -> None:
-    spend(tmp_path, 5, 3, "many", True, None, 9)
+    spend(tmp_path, 5, 3, "many", True, None, 9, 2**62, 2**64)
     with (tmp_path / "events.jsonl").open("ab") as journal:
         journal.write(b'{"event": "agent.spent", "cost_mic')
     supervisor = Supervisor(clock=SystemClock(), inbox=inbox)

@@ -14,7 +14,13 @@ from sqlalchemy import text
 
 from autopilot.daemon.store import queries_tickets
 from autopilot.daemon.store.engine import Store, open_store, set_aside
-from autopilot.schemas.errors import AutopilotError, ConfigError, InvariantError, TransientError
+from autopilot.schemas.errors import (
+    AutopilotError,
+    ConfigError,
+    InvariantError,
+    RefusedError,
+    TransientError,
+)
 from autopilot.schemas.machine import State
 from tests.support import queue
 from tests.support.clock import FakeClock
@@ -66,6 +72,13 @@ def test_commits_survive_a_power_cut_and_only_the_daemon_checkpoints(tmp_path: P
         other.checkpoint()
     other.close()
     daemon.close()
+
+
+@pytest.mark.parametrize("value", [2**63, "half a character \udcff"])
+def test_a_value_that_sqlite_cannot_hold_is_refused_and_no_bug(tmp_path: Path, value: object) -> None:
+    store = queue.new_store(tmp_path)
+    with closing(store), pytest.raises(RefusedError, match="value-unstorable"), store.read() as conn:
+        conn.execute(text("SELECT :value"), {"value": value})
 
 
 def test_a_reader_cannot_write(tmp_path: Path) -> None:

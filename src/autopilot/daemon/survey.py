@@ -84,7 +84,10 @@ def survey(start: Path, *, clock: Clock, scratch: Path, path: str | None) -> Sur
 
 
 def _open(start: Path) -> git.Repo:
-    import git  # noqa: PLC0415 - costs 180 ms, and only `init` needs it
+    try:
+        import git  # noqa: PLC0415 - costs 180 ms, and only `init` needs it
+    except ImportError as exc:  # what GitPython raises when there is no git
+        raise ConfigError("git-missing", "git is not on PATH", hint="install git") from exc
 
     try:
         repo = git.Repo(start, search_parent_directories=True)

@@ -19,7 +19,7 @@ from autopilot.config.journal import read_lines
 from autopilot.config.logs import logger
 from autopilot.daemon.inbox import Ended, Spent
 from autopilot.schemas.events import Event
-from autopilot.schemas.units import format_duration
+from autopilot.schemas.units import MAX_RUN_MICRO_USD, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -174,7 +174,7 @@ class Watch:
         spent = entry.get("cost_micro_usd")
         if entry.get("event") != Event.AGENT_SPENT or not isinstance(spent, int) or spent is True:
             return
-        if spent > self._spent:
+        if self._spent < spent <= MAX_RUN_MICRO_USD:
             self._spent = spent
             self._inbox.put(Spent(self.order.key, self.order.fence, spent))
 

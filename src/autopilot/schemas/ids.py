@@ -13,6 +13,8 @@ BRANCH_PREFIX = "autopilot/"
 PROTECTED_BRANCHES = ("main", "master", "develop", "release/*", "hotfix/*")
 
 _MAX_SLUG_CHARS = 40
+_MAX_SHORT_ID = 2**63 - 1
+_MAX_ID_CHARS = 24
 _MAX_REF_BYTES = 200
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REF_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
@@ -31,8 +33,8 @@ def short_id_of(ticket: str) -> int:
     """
     text = ticket.strip().upper()
     match = TICKET_ID.match(text if text.startswith("T-") else f"T-{text}")
-    if match is None:
-        msg = f"not a ticket id: {ticket!r} (they look like T-12)"
+    if match is None or len(text) > _MAX_ID_CHARS or int(match.group(1)) > _MAX_SHORT_ID:
+        msg = f"not a ticket id: {ticket[:40]!r} (they look like T-12)"
         raise ValueError(msg)
     return int(match.group(1))
 

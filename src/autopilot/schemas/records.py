@@ -11,8 +11,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999: the last moment that can be written as a date."""
+
 MicroUsd = Annotated[int, Field(ge=0, description="millionths of a US dollar")]
-EpochMs = Annotated[int, Field(ge=0, description="UTC milliseconds since 1970")]
+EpochMs = Annotated[int, Field(ge=0, le=LAST_MS, description="UTC milliseconds since 1970")]
 Sha = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$", description="full git object name")]
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Code = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=64)]

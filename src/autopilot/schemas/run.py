@@ -11,8 +11,10 @@ from pydantic import Field
 from autopilot.schemas.gate import GateRecord, TestCounts
 from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
 from autopilot.schemas.ticket import Exchange
+from autopilot.schemas.units import MAX_RUN_MICRO_USD
 
 Seconds = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=0, le=10**15)]
 
 
 class Identity(Record):
@@ -96,12 +98,12 @@ class RunSpec(Record):
 class Usage(Record):
     """What an attempt used. `known` is False when the agent ended without telling."""
 
-    cost_micro_usd: MicroUsd = 0
+    cost_micro_usd: Annotated[MicroUsd, Field(le=MAX_RUN_MICRO_USD)] = 0
     known: bool = False
-    input_tokens: int = Field(default=0, ge=0)
-    output_tokens: int = Field(default=0, ge=0)
-    cached_tokens: int = Field(default=0, ge=0)
-    turns: int = Field(default=0, ge=0)
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cached_tokens: Count = 0
+    turns: Count = 0
 
 
 class Outcome(StrEnum):

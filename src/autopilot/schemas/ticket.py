@@ -15,8 +15,6 @@ PRIORITY_URGENT = 0
 PRIORITY_DEFAULT = 2
 PRIORITY_LOWEST = 3
 MAX_TITLE_CHARS = 200
-LAST_MS = 253_402_300_799_999
-"""The end of the year 9999: the last moment that can be written as a date."""
 MAX_BODY_CHARS = 100_000
 
 
@@ -29,7 +27,7 @@ class TicketDraft(Input):
     base: str | None = Field(default=None, description="branch to start from; None = the repository's base")
     priority: Annotated[int, Field(ge=PRIORITY_URGENT, le=PRIORITY_LOWEST)] = PRIORITY_DEFAULT
     depends_on: tuple[str, ...] = ()
-    not_before_ms: Annotated[EpochMs, Field(le=LAST_MS)] = 0
+    not_before_ms: EpochMs = 0
     agent: str | None = None
     acceptance: tuple[str, ...] = ()
     source_key: str | None = Field(default=None, description="the same key twice is one ticket, e.g. o/r#12")
@@ -49,6 +47,14 @@ class TicketDraft(Input):
             msg = "the body holds a NUL character"
             raise ValueError(msg)
         return body
+
+    @field_validator("acceptance", "source_key")
+    @classmethod
+    def _holds_no_nul(cls, value: tuple[str, ...] | str | None) -> tuple[str, ...] | str | None:
+        if any("\x00" in part for part in value or ()):
+            msg = "holds a NUL character"
+            raise ValueError(msg)
+        return value
 
     @field_validator("base")
     @classmethod

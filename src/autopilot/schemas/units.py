@@ -14,6 +14,11 @@ from decimal import ROUND_CEILING, Decimal, InvalidOperation
 MICRO_PER_USD = 1_000_000
 MS_PER_S = 1000
 MAX_USD = 1_000_000_000
+MAX_RUN_MICRO_USD = 1_000_000 * MICRO_PER_USD
+"""Above this a run's spend is a fault of the teller; a few of such would overflow every sum they are in."""
+
+MAX_DURATION_S = 100 * 365 * 86_400
+"""A moment that far ahead can still be written as a date and kept in the database."""
 
 _DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -72,7 +77,7 @@ def parse_duration_s(text: str) -> float:
         msg = f"not a duration: {text!r} (write it like 90s, 10m, 1h30m or 2d)"
         raise ValueError(msg)
     duration_s = math.fsum(float(number) * _SECONDS_PER[unit] for number, unit in parts)
-    if not math.isfinite(duration_s):
+    if not math.isfinite(duration_s) or duration_s > MAX_DURATION_S:
         msg = f"no clock can measure a duration like {text[:20]!r}…"
         raise ValueError(msg)
     return duration_s

@@ -34,7 +34,22 @@ def test_a_ticket_number_is_read_back_from_its_name(number: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "T-", "T-0", "T-01", "0", "-1", "T-1x", "X-1", "T-1 T-2", "T-\u0661", "1.0"]
+    "text",
+    [
+        "",
+        "T-",
+        "T-0",
+        "T-01",
+        "0",
+        "-1",
+        "T-1x",
+        "X-1",
+        "T-1 T-2",
+        "T-\u0661",
+        "1.0",
+        "9" * 5000,
+        f"T-{2**63}",
+    ],
 )
 def test_what_names_no_ticket_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="T-12"):

@@ -139,6 +139,20 @@ def test_a_usage_that_nobody_told_is_not_known() -> None:
     assert Usage().known is False
 
 
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        {"usage": {"cost_micro_usd": 2**62}},
+        {"usage": {"input_tokens": 2**80}},
+        {"resets_ms": 2**70},
+        {"finished_ms": 2**63},
+    ],
+)
+def test_a_number_that_no_database_or_sum_could_hold_makes_no_result(tampered: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        RunResult.model_validate({**RESULT, **tampered})
+
+
 @pytest.mark.parametrize("rounds", [0, 4])
 def test_an_agent_gets_one_to_three_rounds(rounds: int) -> None:
     assert Limits(run_ceiling_micro_usd=1).rounds == 3

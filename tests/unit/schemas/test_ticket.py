@@ -30,7 +30,10 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("priority", {"priority": "high"}),
     ("not_before_ms", {"not_before_ms": -1}),
     ("depends_on", {"depends_on": "T-1"}),
+    ("not_before_ms", {"not_before_ms": 2**63}),
     ("acceptance", {"acceptance": [1]}),
+    ("acceptance", {"acceptance": ["whole", "a\x00b"]}),
+    ("source_key", {"source_key": "a\x00b"}),
     ("labels", {"labels": ["x"]}),
 ]
 

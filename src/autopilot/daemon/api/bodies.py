@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError
 
 from autopilot.daemon.api.call import CallError
 from autopilot.schemas.records import EpochMs, Input
+from autopilot.schemas.units import MAX_DURATION_S
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 Who = Annotated[str, Field(min_length=1, max_length=64, description="who says it, for the history")]
 OPERATOR = "operator"
+MAX_LISTED = 1_000_000
 
 
 class ActBody(Input):
@@ -36,7 +38,7 @@ class SwitchBody(ActBody):
     until_ms: EpochMs | None = None
     ignore_window: bool = False
     mode: Literal["finish", "drain", "now"] = "finish"
-    drain_s: Annotated[float, Field(ge=0)] | None = None
+    drain_s: Annotated[float, Field(ge=0, le=MAX_DURATION_S)] | None = None
 
 
 class BreakerBody(ActBody):
@@ -50,7 +52,7 @@ class ListQuery(Input):
 
     state: str = ""
     repo: str | None = None
-    limit: Annotated[int, Field(ge=1)] | None = None
+    limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] | None = None
 
 
 B = TypeVar("B", bound=Input)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autopilot.schemas.errors import TicketError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import yaml
+
 KEYS = ("title", "repo", "base", "priority", "depends_on", "not_before", "agent", "acceptance", "source_key")
 MAX_TITLE_CHARS = 200
+MAX_DEPTH = 3
 _FENCE = "---"
 
 
@@ -36,33 +41,51 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 def _parse(block: str) -> dict[str, Any]:
     import difflib
 
-    import yaml
-
-    try:
-        fields = yaml.safe_load(block) or {}
-    except yaml.YAMLError as exc:
-        raise TicketError(
-            "front-matter-invalid",
-            f"the front matter is no YAML: {exc}",
-            hint="quote values that hold `:` or `#`",
-        ) from exc
+    fields = _read(block)
     if not isinstance(fields, dict):
-        raise TicketError(
-            "front-matter-invalid",
-            "the front matter is no list of `key: value` lines",
-            hint="see README",
-        )
+        raise _invalid("is no list of `key: value` lines", hint="see README")
     for key in fields:
         if key not in KEYS:
             near = difflib.get_close_matches(str(key), KEYS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(KEYS)}"
             raise TicketError("ticket-invalid", f"{key}: no such field in the front matter", hint=hint)
-    return {key: _plain(value) for key, value in fields.items()}
+    return fields
 
 
-def _plain(value: object) -> object:
-    """Turn YAML's own dates back into text, so that one reader judges them."""
-    return value.isoformat() if isinstance(value, date) else value
+def _read(block: str) -> object:
+    import yaml
+
+    class PlainLoader(yaml.SafeLoader):
+        """Dates stay text, so that one reader judges them."""
+
+    PlainLoader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    try:
+        _check_is_plain(yaml.parse(block, yaml.SafeLoader))
+        return yaml.load(block, PlainLoader) or {}  # noqa: S506 - a SafeLoader that knows even less
+    except (yaml.YAMLError, ValueError) as exc:
+        raise _invalid(f"is no YAML: {exc}", hint="quote values that hold `:` or `#`") from exc
+
+
+def _check_is_plain(events: Iterable[yaml.Event]) -> None:
+    """Refuse what no ticket needs: a few lines of references or nesting would fill memory or stack."""
+    import yaml
+
+    depth = 0
+    for event in events:
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise _invalid("uses references (`&` and `*`)", hint="write the value out, or quote it")
+        if (tag := getattr(event, "tag", None)) is not None:
+            raise _invalid(f"uses the tag {tag}", hint="write the value without it, or quote it")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise _invalid("is nested too deep", hint="see README")
+
+
+def _invalid(what: str, *, hint: str) -> TicketError:
+    return TicketError("front-matter-invalid", f"the front matter {what}", hint=hint)
 
 
 def title_and_body(title: object, body: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import exc as sa_exc
 
 from autopilot.config.atomic import sync_folder
-from autopilot.schemas.errors import ConfigError, TransientError
+from autopilot.schemas.errors import ConfigError, RefusedError, TransientError
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def translated(database: Path) -> Iterator[None]:
     Raises:
         ConfigError: `database-damaged`, `database-full` or `database-unwritable`.
         TransientError: `database-busy`: another process held the write lock for longer than we wait.
+        RefusedError: `value-unstorable`: a number of more than 64 bits, or half a character in a text.
 
     Source: https://www.sqlite.org/rescode.html
     """
@@ -83,6 +84,9 @@ def translated(database: Path) -> Iterator[None]:
         yield
     except sa_exc.TimeoutError as exc:
         raise _busy(database) from exc
+    except (OverflowError, UnicodeEncodeError) as exc:
+        what = f"the database cannot hold that value: {exc}"
+        raise RefusedError("value-unstorable", what, hint="mend the number or the text") from exc
     except sa_exc.DBAPIError as exc:
         code = getattr(exc.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
         if code in _BUSY:

@@ -13,6 +13,13 @@ import pytest
 from autopilot.daemon.cli import add, frontmatter, given
 from autopilot.schemas.errors import TicketError
 
+BOMB = (
+    "[&a0 [x, x]"
+    + "".join(f", &a{level} [{', '.join([f'*a{level - 1}'] * 9)}]" for level in range(1, 12))
+    + "]"
+)
+"""A few lines that mean ten thousand million words."""
+
 
 def parsed(*words: str) -> argparse.Namespace:
     parser = argparse.ArgumentParser()
@@ -88,6 +95,16 @@ def test_a_dash_reads_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
         ("---\ntitel: x\n---\n", "ticket-invalid", "titel"),
         ("---\ntitle: x\nnot_before: 2026-01-31T22:00:00\n---\n", "ticket-invalid", "not_before"),
         ("---\ntitle: x\nnot_before: tomorrow\n---\n", "ticket-invalid", "not_before"),
+        ("---\ntitle: x\nnot_before: 2026-13-45\n---\n", "ticket-invalid", "not_before"),
+        ("---\nacceptance: &a [x, *a]\n---\n", "front-matter-invalid", "references"),
+        (f"---\nacceptance: {BOMB}\n---\n", "front-matter-invalid", "references"),
+        (f"---\ntitle: {'[' * 3000}\n---\n", "front-matter-invalid", "nested"),
+        (f"---\ntitle: {'9' * 6000}\n---\n", "front-matter-invalid", "YAML"),
+        ("---\ntitle: !!binary aGVsbG8=\n---\n", "front-matter-invalid", "tag"),
+        ("---\ntitle: !!set {a}\n---\n", "front-matter-invalid", "tag"),
+        ("---\ntitle: !!int x\n---\n", "front-matter-invalid", "tag"),
+        ("---\ntitle: !!python/name:os.system x\n---\n", "front-matter-invalid", "tag"),
+        ("---\n? [a, b]\n: c\n---\n", "front-matter-invalid", "YAML"),
     ],
 )
 def test_a_bad_front_matter_is_refused_by_name(tmp_path: Path, text: str, code: str, named: str) -> None:
@@ -98,6 +115,13 @@ def test_a_bad_front_matter_is_refused_by_name(tmp_path: Path, text: str, code: 
     assert caught.value.code == code
     assert named in caught.value.what
     assert caught.value.hint
+
+
+def test_a_date_in_the_front_matter_stays_the_text_it_is(tmp_path: Path) -> None:
+    ticket = tmp_path / "t.md"
+    ticket.write_text("---\ntitle: 2026-01-31\nnot_before: 2026-01-31T22:00:00Z\n---\n")
+    found = fields("--file", str(ticket))
+    assert (found["title"], found["not_before_ms"]) == ("2026-01-31", 1_769_896_800_000)
 
 
 def test_a_misspelt_key_is_told_its_nearest() -> None:
