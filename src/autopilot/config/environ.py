@@ -1,7 +1,7 @@
 """The environment: ours is read here only, a child's is built here from nothing.
 
 Must not let a name through that is not listed, nor a listed one that looks like a credential, except
-an agent's own. Source: contract, "Environment of children".
+an agent's own.
 """
 
 from __future__ import annotations

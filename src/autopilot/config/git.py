@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from autopilot.config import environ, proc
 from autopilot.config.gitfault import GitError, classify
+from autopilot.config.paths import PRIVATE_DIR_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Git", "GitError"]
 
-PRIVATE_DIR_MODE = 0o700
 MAX_OUTPUT_BYTES = 512 * 1024 * 1024
 
 _LOCK_PAUSES_S = (0.05, 0.1, 0.2, 0.3, 0.5)

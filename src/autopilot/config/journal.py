@@ -69,12 +69,15 @@ def read_lines(path: Path, offset: int = 0, *, max_bytes: int = _READ_BYTES) -> 
     if end == 0:
         is_monster = len(data) == max_bytes
         return Reading((), start + len(data), 1) if is_monster else Reading((), start)
-    entries = [_entry(line) for line in data[:end].splitlines() if line.strip()]
+    entries = [read_object(line) for line in data[:end].splitlines() if line.strip()]
     good = tuple(entry for entry in entries if entry is not None)
     return Reading(good, start + end, len(entries) - len(good))
 
 
-def _entry(line: bytes) -> Mapping[str, Any] | None:
+def read_object(line: bytes) -> Mapping[str, Any] | None:
+    """Read one JSON object, with broken characters replaced; None when the line is none."""
+    if not line.startswith(b"{"):
+        return None
     try:
         value = json.loads(line.decode("utf-8", "replace"))
     except (ValueError, RecursionError):

@@ -36,7 +36,7 @@ _PARKED: Mapping[Outcome, WaitingFor] = {
     Outcome.OVER_CEILING: WaitingFor.BUDGET,
     Outcome.AGENT_MISSING: WaitingFor.CONFIGURATION,
 }
-# Source: contract, "Breakers": the trigger's number, and the cause that the halt reason names.
+# A run's own breaker: the number of its trigger in the state document, and what is told of it.
 _TRIPPED: Mapping[Outcome, tuple[int, str]] = {
     Outcome.GATES_FAILED: (1, "build or test retries exhausted"),
     Outcome.OVER_CEILING: (4, "the run's cost ceiling is reached"),

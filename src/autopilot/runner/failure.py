@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.git import GitError
-from autopilot.schemas.errors import AutopilotError, ConfigError, InvariantError, TicketError
+from autopilot.schemas.errors import AutopilotError, CeilingError, ConfigError, InvariantError, TicketError
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ def _outcome(error: AutopilotError) -> Outcome:
     match error:
         case GitError():
             return _OF_GIT.get(error.code, Outcome.INFRASTRUCTURE)
+        case CeilingError():
+            return Outcome.OVER_CEILING
         case ConfigError() | TicketError():
             return Outcome.CONFIGURATION
         case InvariantError():

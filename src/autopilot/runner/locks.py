@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autopilot.config.procinfo import all_pids
 from autopilot.runner.failure import RunFailure
 from autopilot.schemas.run import Outcome
 from autopilot.schemas.units import MS_PER_S
@@ -114,8 +115,7 @@ def holders(path: Path) -> list[int]:
     """Name the processes that have a file open, as far as this user can see. Source: proc(5)."""
     wanted = path.stat()
     if _IS_LINUX:
-        pids = [int(entry.name) for entry in os.scandir("/proc") if entry.name.isdigit()]
-        return [pid for pid in pids if _has_open(pid, (wanted.st_dev, wanted.st_ino))]
+        return [pid for pid in all_pids() if _has_open(pid, (wanted.st_dev, wanted.st_ino))]
     return _holders_by_psutil(path)
 
 

@@ -6,11 +6,11 @@ Must not fall back to anything when the file is there but wrong: that is the ope
 from __future__ import annotations
 
 import tomllib
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from autopilot.config.nearest import nearest
 from autopilot.runner.stacks.tree import Tree
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.policy import POLICY_FILE, Commands, Policy
@@ -72,6 +72,5 @@ def _invalid(where: str, errors: ValidationError) -> ConfigError:
             "policy-invalid", f"{where}: {key}: {first['msg']}", hint="mend it on the base branch"
         )
     known = _KEYS.get(path[:-1], ())
-    near = get_close_matches(path[-1], known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
+    hint = nearest(path[-1], known) or f"known keys: {', '.join(known)}"
     return ConfigError("policy-invalid", f"{where}: there is no key {key}", hint=hint)

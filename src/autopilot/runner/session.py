@@ -12,20 +12,24 @@ from autopilot.config import proc
 from autopilot.config.environ import agent_environment
 from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Ending
-from autopilot.runner.agents.events import Asked, Hopeless, Limited, Noted, Spent, Spoke, UsedTool
+from autopilot.runner.agents.events import Asked, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.registry import new_agent
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.shop import stopped
 from autopilot.runner.watch import Watch
+from autopilot.schemas.errors import CeilingError
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome
+from autopilot.schemas.units import format_usd
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from autopilot.runner.agents.adapter import Agent, Launch, Order
     from autopilot.runner.agents.events import AgentEvent
+    from autopilot.runner.meter import Meter
     from autopilot.runner.shop import Shop
+    from autopilot.schemas.errors import AutopilotError
 
 _CEILING, _HOPELESS = "ceiling", "hopeless"
 _SPOKEN_CHARS = 500
@@ -43,6 +47,7 @@ def play(shop: Shop, order: Order) -> AgentReport:
 
     Raises:
         RunFailure: it could not be started, or was stopped.
+        CeilingError: it was stopped because the run has spent what it may.
         ConfigError: its configuration cannot work.
     """
     agent = new_agent(order.agent)
@@ -114,8 +119,6 @@ class _Ear:
                 self._speak(Event.AGENT_ASKED, question=question)
             case Limited(is_refused, resets_ms, window):
                 self._speak(Event.AGENT_LIMITED, refused=is_refused, resets_ms=resets_ms, window=window)
-            case Noted(text):
-                self._speak(Event.AGENT_NOTED, text=text)
             case Hopeless():
                 return _HOPELESS
         return None
@@ -179,7 +182,7 @@ class _Close:
         }
         self.shop.tell(Event.AGENT_FINISHED, round=self.order.round_no, **facts)
 
-    def _why(self, reason: str) -> RunFailure:
+    def _why(self, reason: str) -> AutopilotError:
         limits = self.shop.spec.limits
         if reason in _TIMEOUTS:
             allowed_s = {"wall": limits.wall_s, "silence": limits.silence_s}.get(reason, limits.no_progress_s)
@@ -188,18 +191,19 @@ class _Close:
             return RunFailure(Outcome.TIMED_OUT, f"agent-{reason}", what, hint=hint)
         if reason == _CEILING:
             self.shop.tell(Event.CEILING_REACHED, limit_micro_usd=limits.run_ceiling_micro_usd)
-            return over_ceiling()
+            return over_ceiling(self.shop.notebook.meter)
         if reason == "output-ceiling":
             what = f"the agent printed more than {limits.output_bytes} bytes"
             return RunFailure(Outcome.AGENT_FAILED, "agent-output-ceiling", what, hint="see the agent's log")
         return stopped(one_line(reason))
 
 
-def over_ceiling() -> RunFailure:
-    """Give the failure of a run that has spent what it may."""
-    what = "the run has reached its cost ceiling"
+def over_ceiling(meter: Meter) -> CeilingError:
+    """Build the error of a run that has spent what it may, in micro-dollars."""
+    limit, spent = meter.ceiling_micro_usd or 0, meter.total_micro_usd
+    what = f"the run has reached its cost ceiling: {format_usd(spent)} of {format_usd(limit)}"
     hint = "raise run_ceiling_usd, or make the ticket smaller, then resume"
-    return RunFailure(Outcome.OVER_CEILING, "run-ceiling", what, hint=hint)
+    return CeilingError("run-ceiling", what, limit=limit, spent=spent, hint=hint)
 
 
 def _quoted(value: str) -> str:

@@ -1,7 +1,7 @@
 """Fences text that others wrote, so that a prompt shows it as data and shows all of it.
 
 Must not judge the text. Nothing is dropped: what could close the fence or hide from a reader is made visible
-and counted. Source: contract, "Untrusted text".
+and counted.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """Exit codes of every command and child of ours. Source: contract, and sysexits.h for 70, 75, 78."""
+    """Exit codes of every command and child of ours. Source: sysexits.h for 70, 75, 78."""
 
     OK = 0
     FAILED = 1

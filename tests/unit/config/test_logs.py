@@ -65,8 +65,8 @@ def test_a_line_is_one_object_with_time_level_event_part_and_facts(tmp_path: Pat
 def test_below_the_level_nothing_is_written(tmp_path: Path, open_log: OpenLog) -> None:
     open_log(tmp_path, level="warning")
     log = logs.logger("loop")
-    log.debug(Event.TICK_FINISHED)
-    log.info(Event.TICK_FINISHED)
+    log.debug(Event.RUN_FINISHED)
+    log.info(Event.RUN_FINISHED)
     log.warning(Event.TICK_FAILED)
     log.error(Event.DAEMON_FAILED)
     assert [line["level"] for line in lines(tmp_path)] == ["warning", "error"]
@@ -82,7 +82,7 @@ def test_warnings_are_shown_on_the_terminal_and_the_rest_is_not(
     tmp_path: Path, open_log: OpenLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     open_log(tmp_path, stderr=True)
-    logs.logger("loop").info(Event.TICK_FINISHED)
+    logs.logger("loop").info(Event.RUN_FINISHED)
     logs.logger("loop").warning(Event.RUN_LOST, ticket="T-1", why="gone\nand \x1b[31mred")
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "autopilot: warning run.lost ticket=T-1 why=gone and red\n")
@@ -91,7 +91,7 @@ def test_warnings_are_shown_on_the_terminal_and_the_rest_is_not(
 def test_no_credential_and_no_control_character_gets_into_a_line(tmp_path: Path, open_log: OpenLog) -> None:
     open_log(tmp_path)
     logs.logger("loop").info(
-        Event.AGENT_NOTED,
+        Event.AGENT_SPOKE,
         raw=b"\xff\x1b[31mred\x00",
         url="https://me:hunter2@x.invalid/",
         nested={"list": [FAKE_TOKEN, {"bidi": "\u202egnp"}]},
@@ -103,7 +103,7 @@ def test_no_credential_and_no_control_character_gets_into_a_line(tmp_path: Path,
 
 def test_anything_can_be_a_fact(tmp_path: Path, open_log: OpenLog) -> None:
     open_log(tmp_path)
-    logs.logger("loop").info(Event.AGENT_NOTED, path=Path("/a"), seen={1}, cost=float("nan"), long="x" * 9000)
+    logs.logger("loop").info(Event.AGENT_SPOKE, path=Path("/a"), seen={1}, cost=float("nan"), long="x" * 9000)
     (line,) = lines(tmp_path)
     assert (line["path"], line["seen"], line["cost"], len(line["long"])) == ("/a", [1], "nan", 4002)
 
@@ -111,7 +111,7 @@ def test_anything_can_be_a_fact(tmp_path: Path, open_log: OpenLog) -> None:
 def test_files_are_bounded_in_size_and_number(tmp_path: Path, open_log: OpenLog) -> None:
     open_log(tmp_path, size_mib=1)
     for number in range(1200):
-        logs.logger("loop").info(Event.AGENT_NOTED, number=number, text="x" * 3900)
+        logs.logger("loop").info(Event.AGENT_SPOKE, number=number, text="x" * 3900)
     files = sorted(tmp_path.iterdir())
     assert [file.name for file in files] == [logs.LOG_FILE, f"{logs.LOG_FILE}.1", f"{logs.LOG_FILE}.2"]
     assert all(file.stat().st_size <= 1024 * 1024 for file in files)
@@ -142,7 +142,7 @@ def test_a_full_disk_stops_nothing_and_is_told_once(
     (tmp_path / logs.LOG_FILE).symlink_to("/dev/full")
     open_log(tmp_path)
     for _ in range(3):
-        logs.logger("loop").info(Event.TICK_FINISHED)
+        logs.logger("loop").info(Event.RUN_FINISHED)
     assert capsys.readouterr().err.count("log lines are lost: [Errno 28]") == 1
 
 
@@ -191,7 +191,7 @@ def test_two_processes_may_write_and_turn_over_one_log(tmp_path: Path) -> None:
 
 def test_a_log_that_was_removed_is_begun_anew(tmp_path: Path, open_log: OpenLog) -> None:
     open_log(tmp_path)
-    logs.logger("loop").info(Event.TICK_FINISHED)
+    logs.logger("loop").info(Event.RUN_FINISHED)
     (tmp_path / logs.LOG_FILE).unlink()
     logs.logger("loop").info(Event.TICK_FAILED)
     assert [line["event"] for line in lines(tmp_path)] == ["tick.failed"]

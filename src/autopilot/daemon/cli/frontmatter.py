@@ -39,15 +39,14 @@ def split(text: str) -> tuple[dict[str, Any], str]:
 
 
 def _parse(block: str) -> dict[str, Any]:
-    import difflib
+    from autopilot.config.nearest import nearest
 
     fields = _read(block)
     if not isinstance(fields, dict):
         raise _invalid("is no list of `key: value` lines", hint="see README")
     for key in fields:
         if key not in KEYS:
-            near = difflib.get_close_matches(str(key), KEYS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(KEYS)}"
+            hint = nearest(str(key), KEYS) or f"known are {', '.join(KEYS)}"
             raise TicketError("ticket-invalid", f"{key}: no such field in the front matter", hint=hint)
     return fields
 

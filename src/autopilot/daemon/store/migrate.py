@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 from sqlalchemy import text
 
 from autopilot.config.atomic import sync_folder
+from autopilot.config.logs import logger
 from autopilot.daemon.store import connect
 from autopilot.daemon.store.damage import BACKUP_FOLDER, LOCK_SUFFIX, damaged, missing, refuse_empty
 from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.events import Event
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
@@ -134,6 +136,7 @@ def _bring_up(database: Path, seat: int, clock: Clock) -> None:
     stamp = iso_utc(clock.now_ms()).replace(":", "")
     back_up(database, database.parent / BACKUP_FOLDER / f"{database.stem}-{found}-{stamp}.db")
     _upgrade(database)
+    logger("store").info(Event.STORE_MIGRATED, from_schema=found, to_schema=HEAD)
 
 
 def _make(database: Path) -> None:

@@ -55,11 +55,4 @@ class Hopeless:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
-    """Something about the stream itself that a person may want to know."""
-
-    text: str
-
-
-AgentEvent = Spoke | UsedTool | Spent | Limited | Asked | Hopeless | Noted
+AgentEvent = Spoke | UsedTool | Spent | Limited | Asked | Hopeless

@@ -6,8 +6,9 @@ counted; the raw bytes are in the run's log of the agent.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
+
+from autopilot.config.journal import read_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,14 +111,3 @@ class JsonLines:
                 self.objects += 1
                 items.append(item)
         return items
-
-
-def read_object(line: bytes) -> Mapping[str, Any] | None:
-    """Read one JSON object, with broken characters replaced; None when the line is none."""
-    if not line.startswith(b"{"):
-        return None
-    try:
-        value = json.loads(line.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None

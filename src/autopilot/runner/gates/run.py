@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from autopilot.runner.gates.context import GateContext
     from autopilot.schemas.gate import GateRecord
 
-MAX_FEEDBACK_CHARS = 8000
-
 
 def run_gates(ctx: GateContext) -> tuple[GateRecord, ...]:
     """Restore, then run every gate in order; a red one does not hide the next.
@@ -54,7 +52,7 @@ def measure_baseline(ctx: GateContext) -> Baseline:
 
 
 def feedback(records: tuple[GateRecord, ...]) -> str:
-    """Say what is red, for the agent's next round: bounded, without anything green."""
+    """Say what is red, for the agent's next round, without anything green; the prompt bounds it."""
     parts = [
         f"Gate {record.gate}: {record.verdict.value}"
         + (f" ({record.code})" if record.code else "")
@@ -62,7 +60,7 @@ def feedback(records: tuple[GateRecord, ...]) -> str:
         for record in records
         if record.gate in MANDATORY_GATES and not record.is_green
     ]
-    return "\n\n".join(parts)[:MAX_FEEDBACK_CHARS]
+    return "\n\n".join(parts)
 
 
 def _empty(ctx: GateContext) -> None:

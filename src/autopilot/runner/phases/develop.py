@@ -67,11 +67,12 @@ def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: 
     """Let the agent work for one round.
 
     Raises:
-        RunFailure: a limit is reached already, the agent failed, or it asks something.
+        RunFailure: the agent failed, was stopped, or asks something.
+        CeilingError: the run has spent what it may.
     """
     shop.go_on()
     if shop.notebook.meter.is_over:
-        raise over_ceiling()
+        raise over_ceiling(shop.notebook.meter)
     check_place(ready.workspace)
     spec = shop.spec
     report = play(

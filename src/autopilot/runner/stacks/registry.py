@@ -5,9 +5,9 @@ Must choose from the base commit and the policy only.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from autopilot.config.nearest import nearest
 from autopilot.runner.stacks.backend_node import BackendNodeStack
 from autopilot.runner.stacks.python import PythonStack
 from autopilot.runner.stacks.unknown import UnknownStack
@@ -47,8 +47,7 @@ def _named(name: str) -> Stack:
     by_name = {stack.name: stack for stack in STACKS}
     if name in by_name:
         return by_name[name]
-    near = get_close_matches(name, by_name, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"it is one of {', '.join(by_name)}"
+    hint = nearest(name, by_name) or f"it is one of {', '.join(by_name)}"
     raise ConfigError("unknown-stack", f"{POLICY_FILE}: there is no stack {name!r}", hint=hint)
 
 
