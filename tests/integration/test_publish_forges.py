@@ -1,6 +1,7 @@
 """What both forges promise, asked of each directly."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from autopilot.publish.askpass import Access
 from autopilot.publish.forges.forge import Forge as Asked
 from autopilot.publish.forges.forge import Wanted
 from autopilot.publish.forges.github import GitHubForge
-from autopilot.publish.forges.local import LocalForge, read_records
+from autopilot.publish.forges.local import LocalForge, read_records, record_path
 from autopilot.publish.stops import Stop
 from autopilot.schemas.errors import TransientError
 from tests.support.clock import FakeClock
@@ -21,6 +22,20 @@ from tests.support.publication import BASE_FILES, BRANCH
 from tests.support.repos import commit_files
 
 OTHER = "autopilot/t-4-other"
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What a remote shows: one commit in one base, or a branch that is gone."""
+
+    held: tuple[str, str] = ("", "")
+    gone: str = ""
+
+    def holds(self, base: str, sha: str) -> bool:
+        return (base, sha) == self.held
+
+    def is_gone(self, branch: str) -> bool:
+        return branch == self.gone
 
 
 @pytest.fixture
@@ -42,7 +57,7 @@ def github(server: Forge, *, timeout_s: float = 20.0) -> GitHubForge:
 @pytest.fixture(params=["local", "github"])
 def forge(request: pytest.FixtureRequest, server: Forge, tmp_path: Path) -> Iterator[Asked]:
     if request.param == "local":
-        yield LocalForge(tmp_path / "records", "o/r", clock=FakeClock(), is_merged=lambda sha: False)
+        yield LocalForge(tmp_path / "records", "o/r", clock=FakeClock(), remote=Remote())
         return
     with github(server) as made:
         yield made
@@ -81,6 +96,19 @@ def test_branches_do_not_share_a_pull_request(forge: Asked, server: Forge) -> No
     found = forge.find(OTHER)
     assert found is not None
     assert found.pr == two
+
+
+def test_one_is_given_by_its_number_with_its_branch(forge: Asked, server: Forge) -> None:
+    first, second = push(server), push(server, OTHER)
+    forge.create(wanted(first))
+    opened = forge.create(wanted(second, OTHER))
+    known = forge.get(2)
+    assert (known.pr, known.branch, known.head, known.base) == (opened, OTHER, second, "main")
+
+
+def test_a_number_that_nobody_knows_is_no_answer(forge: Asked) -> None:
+    with pytest.raises(Stop):
+        forge.get(7)
 
 
 def test_a_text_is_replaced_and_everything_else_stays(forge: Asked, server: Forge) -> None:
@@ -143,15 +171,39 @@ def test_a_record_that_cannot_be_read_never_loses_its_number(tmp_path: Path) -> 
     folder = tmp_path / "records"
     folder.mkdir()
     (folder / "pr-7.json").write_text("{")
-    forge = LocalForge(folder, "o/r", clock=FakeClock(), is_merged=lambda sha: False)
+    forge = LocalForge(folder, "o/r", clock=FakeClock(), remote=Remote())
     assert forge.create(wanted("a" * 40)).number == 8
     assert (folder / "pr-7.json").read_text() == "{"
     assert [record.number for record in read_records(folder)] == [8]
 
 
 def test_a_local_pull_request_whose_commit_reached_the_base_counts_as_merged(tmp_path: Path) -> None:
-    forge = LocalForge(tmp_path, "o/r", clock=FakeClock(), is_merged=lambda sha: sha == "a" * 40)
+    forge = LocalForge(tmp_path, "o/r", clock=FakeClock(), remote=Remote(held=("main", "a" * 40)))
     forge.create(wanted("a" * 40))
     known = forge.find(BRANCH)
     assert known is not None
     assert known.pr.state == "merged"
+
+
+@pytest.mark.parametrize(
+    ("remote", "state"),
+    [
+        (Remote(), "open"),
+        (Remote(gone=BRANCH), "closed"),
+        (Remote(held=("main", "a" * 40), gone=BRANCH), "merged"),
+        (Remote(held=("other", "a" * 40)), "open"),
+    ],
+)
+def test_what_became_of_a_local_pull_request_is_seen_in_the_remote(
+    tmp_path: Path, remote: Remote, state: str
+) -> None:
+    LocalForge(tmp_path, "o/r", clock=FakeClock(), remote=Remote()).create(wanted("a" * 40))
+    assert LocalForge(tmp_path, "o/r", clock=FakeClock(), remote=remote).get(1).pr.state == state
+
+
+def test_a_record_that_says_closed_needs_no_remote(tmp_path: Path) -> None:
+    forge = LocalForge(tmp_path, "o/r", clock=FakeClock(), remote=Remote(held=("main", "a" * 40)))
+    LocalForge(tmp_path, "o/r", clock=FakeClock(), remote=Remote()).create(wanted("a" * 40))
+    record = read_records(tmp_path)[0].model_copy(update={"state": "closed"})
+    record_path(tmp_path, 1).write_text(record.model_dump_json())
+    assert forge.get(1).pr.state == "closed"

@@ -1,6 +1,7 @@
-"""`python -P -m autopilot.publish SPEC.json`: one publication, one verdict file.
+"""`python -P -m autopilot.publish [state] SPEC.json`: one publication, one verdict file; or one question.
 
-Exit 0 whenever a verdict was written, 78 when the spec cannot be read, 75 when another publisher is at it.
+With `state` it asks what became of pull requests of ours, and writes a report. Exit 0 whenever the file was
+written, 78 when the spec cannot be read, 75 when another publisher is at it.
 The edge of this part: any failure, and being told to stop, becomes a verdict, and never a push.
 """
 
@@ -14,9 +15,15 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
-from autopilot.publish import verdicts
+from autopilot.publish import inquiry, verdicts
 from autopilot.publish.context import Context
-from autopilot.publish.files import read_request, read_spec, write_verdict
+from autopilot.publish.files import (
+    read_request,
+    read_spec,
+    read_state_spec,
+    write_report,
+    write_verdict,
+)
 from autopilot.publish.progress import EVENTS_FILE, Progress
 from autopilot.publish.publisher import publish
 from autopilot.publish.workspace import PublisherBusy, workspace
@@ -32,19 +39,49 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Publish what the spec says."""
-    if len(argv) != 1:
-        sys.stderr.write("usage: python -P -m autopilot.publish SPEC.json\n")
-        return ExitCode.USAGE
+    """Publish what the spec says, or ask what it says."""
+    match list(argv):
+        case [spec]:
+            act = _publish
+        case ["state", spec]:
+            act = _ask
+        case _:
+            sys.stderr.write("usage: python -P -m autopilot.publish [state] SPEC.json\n")
+            return ExitCode.USAGE
     signal.signal(signal.SIGTERM, _stop)
-    clock, spec_file = SystemClock(), Path(argv[0]).absolute()
     try:
-        spec = read_spec(spec_file)
-        run(spec, Progress(spec_file.parent / EVENTS_FILE, clock, spec.id), clock)
+        act(Path(spec).absolute(), SystemClock())
     except AutopilotError as exc:
         sys.stderr.write(f"{exc}\n")
         return exc.exit_code
     return ExitCode.OK
+
+
+def _publish(spec_file: Path, clock: Clock) -> None:
+    spec = read_spec(spec_file)
+    run(spec, Progress(spec_file.parent / EVENTS_FILE, clock, spec.id), clock)
+
+
+def _ask(spec_file: Path, clock: Clock) -> None:
+    """Ask, and write the report.
+
+    Raises:
+        TransientError: another one is at work on this question.
+        OSError: the report cannot be written.
+    """
+    spec = read_state_spec(spec_file)
+    try:
+        with workspace(spec.workdir) as folder:
+            report = inquiry.inquire(spec, clock=clock, folder=folder)
+    except PublisherBusy:
+        raise
+    except Told:
+        report = inquiry.unknown(spec, "stopped", "it was told to stop", now_ms=clock.now_ms())
+    except Exception as exc:  # any failure becomes a report
+        sys.stderr.write(traceback.format_exc())
+        report = inquiry.unknown(spec, "bug", f"it broke: {type(exc).__name__}", now_ms=clock.now_ms())
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as below
+    write_report(spec.report, report)
 
 
 def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:

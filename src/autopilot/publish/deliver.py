@@ -6,13 +6,10 @@ Must not repeat a refused push, and must not change what a person has changed.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.config import secrets
-from autopilot.publish import branch, marks, remote
-from autopilot.publish.askpass import NO_ACCESS, lent
+from autopilot.publish import branch, credential, marks, remote
 from autopilot.publish.body import minimal, write
 from autopilot.publish.branch import Next
 from autopilot.publish.checks.outbound import faults_of
@@ -20,13 +17,10 @@ from autopilot.publish.facts import gather
 from autopilot.publish.forges import registry
 from autopilot.publish.forges.forge import Wanted
 from autopilot.publish.stops import Stop
-from autopilot.schemas.errors import ConfigError, TransientError
+from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from autopilot.publish.askpass import Access
     from autopilot.publish.body import Facts
     from autopilot.publish.context import Context
     from autopilot.publish.forges.forge import Forge, Known
@@ -56,7 +50,10 @@ def deliver(ctx: Context, rerun: tuple[GateRecord, ...]) -> Delivered:
         TransientError: nothing was pushed; later.
         Stop: nothing was pushed; a person must act.
     """
-    with _access(ctx) as access, registry.opened(ctx, access) as forge:
+    with (
+        credential.access(ctx.spec.forge.credential, ctx.folder) as access,
+        registry.opened(ctx, access) as forge,
+    ):
         seen = remote.look(ctx, access)
         _refuse_protected(ctx, forge, seen.default)
         moved = remote.base_moved(ctx, seen, access)
@@ -75,21 +72,6 @@ def deliver(ctx: Context, rerun: tuple[GateRecord, ...]) -> Delivered:
             return Delivered(pushed=ctx.spec.head, behind=moved.behind, error=exc)
     ctx.progress.note(Event.PUBLISH_PR_OPENED, number=pr.number, url=pr.url, code=code)
     return Delivered(pushed=ctx.spec.head, behind=moved.behind, pr=pr, code=code)
-
-
-def _access(ctx: Context) -> AbstractContextManager[Access]:
-    name = ctx.spec.forge.credential
-    if not name:
-        return nullcontext(NO_ACCESS)
-    hint = "store or unlock it, then resume the ticket; `autopilot doctor` shows its state"
-    try:
-        token = secrets.read(name)
-    except ConfigError as exc:
-        raise Stop(exc.code, exc.what, waiting_for="credential", hint=exc.hint or hint) from exc
-    if token is None:
-        what = f"the credential {name!r} is not readable: {secrets.status(name)}"
-        raise Stop("credential-missing", what, waiting_for="credential", hint=hint)
-    return lent(token.strip(), ctx.folder)
 
 
 def _refuse_protected(ctx: Context, forge: Forge, default: str | None) -> None:

@@ -1,21 +1,24 @@
-"""Reads what the daemon and the run wrote, and writes the verdict.
+"""Reads what the daemon and the run wrote, and writes the verdict or the report.
 
 Must not interpret them.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
 from autopilot.config.atomic import write_atomically
 from autopilot.schemas.errors import ConfigError
-from autopilot.schemas.publication import PublishRequest, PublishSpec, PublishVerdict
+from autopilot.schemas.publication import PublishRequest, PublishSpec, PullStateSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from autopilot.schemas.publication import PublishVerdict, PullStateReport
+
+Spec = TypeVar("Spec", PublishSpec, PullStateSpec)
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
 
 
@@ -25,10 +28,16 @@ def read_spec(path: Path) -> PublishSpec:
     Raises:
         ConfigError: it is missing or broken; without it there is nowhere to write a verdict to.
     """
-    try:
-        return PublishSpec.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as exc:
-        raise ConfigError("publish-spec-unreadable", f"cannot read {path}: {_brief(exc)}") from exc
+    return _spec(PublishSpec, path)
+
+
+def read_state_spec(path: Path) -> PullStateSpec:
+    """Read what we are to ask.
+
+    Raises:
+        ConfigError: it is missing or broken; without it there is nowhere to write a report to.
+    """
+    return _spec(PullStateSpec, path)
 
 
 def read_request(path: Path) -> tuple[PublishRequest | None, str]:
@@ -49,6 +58,22 @@ def write_verdict(path: Path, verdict: PublishVerdict) -> None:
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomically(path, (verdict.model_dump_json(indent=1) + "\n").encode())
+
+
+def write_report(path: Path, report: PullStateReport) -> None:
+    """Put the report in place as a whole.
+
+    Raises:
+        OSError: it could not be written.
+    """
+    write_atomically(path, (report.model_dump_json(indent=1) + "\n").encode())
+
+
+def _spec(kind: type[Spec], path: Path) -> Spec:
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as exc:
+        raise ConfigError("publish-spec-unreadable", f"cannot read {path}: {_brief(exc)}") from exc
 
 
 def _brief(exc: OSError | ValidationError) -> str:

@@ -90,14 +90,28 @@ def base_moved(ctx: Context, remote: Remote, access: Access) -> BaseMoved:
     )
 
 
-def holds(ctx: Context, sha: str) -> bool:
-    """Tell whether the base as it is now contains a commit; only after `base_moved`."""
-    has_moved = ctx.git.check("rev-parse", "--verify", "--quiet", NOW_REF, git_dir=ctx.staging)
-    ref = NOW_REF if has_moved else BASE_REF
-    try:
-        return ctx.git.check("merge-base", "--is-ancestor", sha, ref, git_dir=ctx.staging)
-    except GitError:
-        return False  # the object is not there at all
+@dataclass(frozen=True, slots=True)
+class InStaging:
+    """What the remote showed when this publication looked; only after `base_moved`."""
+
+    ctx: Context
+
+    def holds(self, base: str, sha: str) -> bool:
+        """Tell whether the publication's base, as it is now, contains a commit."""
+        git, staging = self.ctx.git, self.ctx.staging
+        if base != self.ctx.spec.base:
+            return False
+        has_moved = git.check("rev-parse", "--verify", "--quiet", NOW_REF, git_dir=staging)
+        ref = NOW_REF if has_moved else BASE_REF
+        try:
+            return git.check("merge-base", "--is-ancestor", sha, ref, git_dir=staging)
+        except GitError:
+            return False  # the object is not there at all
+
+    def is_gone(self, branch: str) -> bool:
+        """Leave it to `branch.next_step`, which knows whether we pushed it."""
+        del branch
+        return False
 
 
 def _conflicts(ctx: Context) -> bool | None:

@@ -16,7 +16,13 @@ from pydantic import BaseModel
 from autopilot.schemas.agent_state import AgentState
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.policy import Policy
-from autopilot.schemas.publication import PublishRequest, PublishSpec, PublishVerdict
+from autopilot.schemas.publication import (
+    PublishRequest,
+    PublishSpec,
+    PublishVerdict,
+    PullStateReport,
+    PullStateSpec,
+)
 from autopilot.schemas.run import RunResult, RunSpec, VerifyResult, VerifySpec
 from autopilot.schemas.ticket import Hold, Ticket, TicketDraft
 
@@ -30,6 +36,8 @@ EXPORTED: Mapping[str, type[BaseModel]] = {
     "publish-request": PublishRequest,
     "publish-spec": PublishSpec,
     "publish-verdict": PublishVerdict,
+    "pull-state-report": PullStateReport,
+    "pull-state-spec": PullStateSpec,
     "run-result": RunResult,
     "run-spec": RunSpec,
     "ticket": Ticket,

@@ -1,4 +1,4 @@
-"""One verified commit becoming one draft pull request: request, instruction, verdict."""
+"""One verified commit becoming one draft pull request: request, instruction, verdict, fate."""
 
 from __future__ import annotations
 
@@ -133,4 +133,45 @@ class PublishVerdict(Record):
     retry_after_s: float | None = Field(
         default=None, description="as the forge asked; None = by the daemon's back-off"
     )
+    finished_ms: EpochMs
+
+
+class PullQuestion(Record):
+    """A pull request of ours whose fate is asked, as our own records know it."""
+
+    publication: str
+    number: int = Field(ge=1)
+    branch: str = Field(description="another branch at the forge means another pull request")
+
+
+class PullStateSpec(Record):
+    """Into `autopilot.publish state`: what became of these pull requests of one repository?"""
+
+    spec_version: Literal[1] = 1
+    id: str
+    report: Path
+    workdir: Path = Field(description="a private folder for one question at a time")
+    forge: ForgeSpec
+    mirror: Path | None = Field(default=None, description="our own mirror, to borrow objects from")
+    pulls: tuple[PullQuestion, ...]
+    wall_s: Seconds = Field(default=60, description="what is not answered by then stays unknown")
+    kill_grace_s: Seconds = 10
+    created_ms: EpochMs
+
+
+class PullState(Record):
+    """What became of one pull request. Only a certain answer is another than `unknown`."""
+
+    publication: str
+    state: Literal["open", "closed", "merged", "unknown"]
+    code: str = Field(default="", description="why it is unknown")
+    message: str = ""
+
+
+class PullStateReport(Record):
+    """Out of `autopilot.publish state`; one answer for each question."""
+
+    report_version: Literal[1] = 1
+    id: str
+    answers: tuple[PullState, ...]
     finished_ms: EpochMs

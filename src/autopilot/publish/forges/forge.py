@@ -22,6 +22,7 @@ class Known:
     base: str
     body: str
     author: str
+    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,10 @@ class Forge(Protocol):
 
     def find(self, branch: str) -> Known | None:
         """Find the pull request whose head is this branch: an open one, else the latest in any state."""
+        ...
+
+    def get(self, number: int) -> Known:
+        """Give the pull request of this number as it is now; that there is none is a `Stop`."""
         ...
 
     def create(self, wanted: Wanted) -> PullRequest:

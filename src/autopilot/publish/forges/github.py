@@ -30,7 +30,6 @@ _HEADERS = (
     ("X-GitHub-Api-Version", "2022-11-28"),
     ("User-Agent", "autopilot"),
 )
-TIMEOUT_S = 30.0
 
 
 class _Answered(BaseModel):
@@ -65,7 +64,7 @@ class _Pull(_Answered):
         state: Literal["open", "closed", "merged"] = "merged" if self.merged_at else self.state
         shown = PullRequest(number=self.number, url=self.html_url, draft=self.draft, state=state)
         author = self.user.login if self.user else ""
-        return Known(shown, self.head.sha, self.base.ref, self.body or "", author)
+        return Known(shown, self.head.sha, self.base.ref, self.body or "", author, self.head.ref)
 
 
 class _Branch(_Answered):
@@ -78,9 +77,7 @@ _PULLS = TypeAdapter(tuple[_Pull, ...])
 class GitHubForge:
     """One repository on one such forge. Use as a context: it keeps a connection."""
 
-    def __init__(
-        self, api_url: str, project: str, access: Access, *, clock: Clock, timeout_s: float = TIMEOUT_S
-    ) -> None:
+    def __init__(self, api_url: str, project: str, access: Access, *, clock: Clock, timeout_s: float) -> None:
         """Take the interface's address, `owner/name`, the credential and how long one answer may take."""
         self._project = project
         self._access = access
@@ -117,6 +114,11 @@ class GitHubForge:
         ours = [pull for pull in pulls if pull.head.ref == branch and pull.head.label in {None, head}]
         ours.sort(key=lambda pull: (pull.state == "open", pull.number))
         return ours[-1].known() if ours else None
+
+    def get(self, number: int) -> Known:
+        """Ask for one pull request; it is merged when the forge says when it was."""
+        answer = self._ask("GET", f"/pulls/{number}")
+        return answer.read(_Pull.model_validate_json, httpx.codes.OK).known()
 
     def create(self, wanted: Wanted) -> PullRequest:
         """Open a draft; when the answer is lost or says that there is one, look before believing anything."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import Field, ValidationError
 
@@ -19,7 +19,7 @@ from autopilot.schemas.publication import PullRequest
 from autopilot.schemas.records import EpochMs, Record, Sha
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from autopilot.config.clock import Clock
@@ -60,15 +60,27 @@ def record_path(folder: Path, number: int) -> Path:
     return folder / f"pr-{number}.json"
 
 
+class Shown(Protocol):
+    """What git must be asked about the remote. Each may raise: then nothing is known."""
+
+    def holds(self, base: str, sha: str) -> bool:
+        """Tell whether a base branch contains a commit."""
+        ...
+
+    def is_gone(self, branch: str) -> bool:
+        """Tell whether a person has deleted a branch of ours."""
+        ...
+
+
 class LocalForge:
     """Pull requests in a folder."""
 
-    def __init__(self, folder: Path, project: str, *, clock: Clock, is_merged: Callable[[str], bool]) -> None:
-        """Take the folder, the repository's name, the clock, and who knows what the base holds."""
+    def __init__(self, folder: Path, project: str, *, clock: Clock, remote: Shown) -> None:
+        """Take the folder, the repository's name, the clock, and who knows what the remote shows."""
         self._folder = folder
         self._project = project
         self._clock = clock
-        self._is_merged = is_merged
+        self._remote = remote
 
     def protection(self, branch: str) -> str | None:
         """Nothing to tell: a bare repository protects no branch."""
@@ -80,10 +92,11 @@ class LocalForge:
         records = [each for each in read_records(self._folder) if each.branch == branch]
         if not records:
             return None
-        latest = next((each for each in records if each.state == "open"), records[-1])
-        state = "merged" if latest.state == "open" and self._is_merged(latest.head) else latest.state
-        shown = PullRequest(number=latest.number, url=latest.url, draft=latest.draft, state=state)
-        return Known(shown, latest.head, latest.base, latest.body, author="")
+        return self._known(next((each for each in records if each.state == "open"), records[-1]))
+
+    def get(self, number: int) -> Known:
+        """Read the record of this number."""
+        return self._known(self._record(number))
 
     def create(self, wanted: Wanted) -> PullRequest:
         """Write a record under the next number, or give the one that is there."""
@@ -110,17 +123,30 @@ class LocalForge:
     def update(self, known: Known, *, body: str, head: str) -> None:
         """Replace the text of a record, and the commit that it shows."""
         with self._locked():
-            path = record_path(self._folder, known.pr.number)
-            record = _read(path)
-            if record is None:
-                raise Stop(
-                    "record-unreadable",
-                    f"the record of pull request {known.pr.number} cannot be read",
-                    waiting_for="configuration",
-                    hint=f"look at {path}",
-                )
+            record = self._record(known.pr.number)
             changed = {"body": body, "head": head, "updated_ms": self._clock.now_ms()}
             self._write(record.model_copy(update=changed))
+
+    def _known(self, record: LocalPullRequest) -> Known:
+        state = record.state
+        if state == "open" and self._remote.holds(record.base, record.head):
+            state = "merged"
+        elif state == "open" and self._remote.is_gone(record.branch):
+            state = "closed"
+        shown = PullRequest(number=record.number, url=record.url, draft=record.draft, state=state)
+        return Known(shown, record.head, record.base, record.body, author="", branch=record.branch)
+
+    def _record(self, number: int) -> LocalPullRequest:
+        path = record_path(self._folder, number)
+        record = _read(path)
+        if record is None:
+            raise Stop(
+                "record-unreadable",
+                f"the record of pull request {number} cannot be read",
+                waiting_for="configuration",
+                hint=f"look at {path}",
+            )
+        return record
 
     def _write(self, record: LocalPullRequest) -> None:
         path = record_path(self._folder, record.number)
