@@ -21,7 +21,19 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import Dependency
     from autopilot.schemas.ticket import Ticket
 
-__all__ = ["Admit", "Demand", "HostDemand", "Refuse", "holds", "host_holds", "ticket_holds", "verdict"]
+REVIEW_LOAD = "review-load"
+_NAMED = 10
+__all__ = [
+    "REVIEW_LOAD",
+    "Admit",
+    "Demand",
+    "HostDemand",
+    "Refuse",
+    "holds",
+    "host_holds",
+    "ticket_holds",
+    "verdict",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +48,8 @@ class Demand:
     is_repo_known: bool
     open_drafts: int
     """Drafts of ours that are open in the ticket's repository."""
+    draft_tickets: tuple[str, ...] = ()
+    """Whose they are, oldest first; told where they are the reason."""
     dependencies: tuple[Dependency, ...] = ()
 
 
@@ -172,9 +186,13 @@ def _review_load(demand: Demand) -> Hold | None:
     limit = demand.host.rules.max_open_drafts
     if limit == 0 or demand.open_drafts < limit:
         return None
-    cause = f"{demand.open_drafts} drafts wait for review; {limit} may"
-    scope = f"repo:{demand.ticket.repo}"
-    return _hold(demand, "review-load", cause, "review, merge or close some: `autopilot review`", scope=scope)
+    names = demand.draft_tickets
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    whose = f" ({', '.join(names[:_NAMED])}{more})" if names else ""
+    cause = f"{demand.open_drafts} drafts wait for review{whose}; {limit} may"
+    said = f"`autopilot review {names[0] if names else 'T-N'} --merged` or `--closed`"
+    cure = f"merge or close some, which is noticed by itself, or say that you did: {said}"
+    return _hold(demand, REVIEW_LOAD, cause, cure, scope=f"repo:{demand.ticket.repo}")
 
 
 _CHECKS: tuple[Callable[[Demand], Hold | None], ...] = (

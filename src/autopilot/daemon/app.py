@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import signal
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import psutil
@@ -20,6 +21,7 @@ from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.api.server import ControlServer
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.desk import Desk
+from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.inbox import Inbox, StopAsked, Woken
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
@@ -82,7 +84,8 @@ def run_daemon(
 
 def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
-    log, loop = logger("daemon"), Loop(shop, chores=(write_digest_if_due,))
+    log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
+    loop = Loop(shop, chores=(drafts, partial(write_digest_if_due, is_ready=drafts.are_told)))
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
@@ -98,6 +101,7 @@ def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
     try:
         loop.recover()
         with ExitStack() as doors:
+            doors.callback(drafts.close)
             control.start()
             doors.callback(control.stop)
             clockwork.start()

@@ -1,4 +1,4 @@
-"""Command line, environment and watch of the two children: a runner per attempt, a publisher per publication.
+"""Command line, environment and watch of our children: a runner per attempt, a publisher per publication.
 
 Must not hand the forge's credential to a runner, nor an agent's to a publisher.
 """
@@ -6,7 +6,7 @@ Must not hand the forge's credential to a runner, nor an agent's to a publisher.
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,12 +22,12 @@ from autopilot.runner.agents.registry import own_variables
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from autopilot.config.proc import ProcessId
     from autopilot.daemon.shop import Shop
-    from autopilot.schemas.publication import PublishSpec
+    from autopilot.schemas.publication import PublishSpec, PullStateSpec
     from autopilot.schemas.run import Limits, RunSpec
 
 BACKSTOP_MARGIN_S = 60.0
@@ -62,26 +62,30 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
 
 def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
     """Say how the publisher of a spec is started; the forge's credential is within its reach alone."""
-    base = environ.current()
-    secrets = {name: value for name, value in base.items() if name.startswith(_SECRETS)}
-    env = environ.child_environment(
-        base,
-        home=_home(base),
-        passed=spec.env_pass,
-        extra={
-            **environ.UNATTENDED,
-            **_some(base, (*_NETWORK, *_KEYRING, "AUTOPILOT_HOME")),
-            **secrets,
-            **_own_code(),
-            RUN_ID_VARIABLE: spec.id,
-        },
-    )
     return Launch(
         argv=_own_python("autopilot.publish", str(spec_file)),
         cwd=spec_file.parent,
-        env=env,
+        env=_publisher_environment(spec.id, passed=spec.env_pass),
         output=spec_file.parent / "publisher.log",
         order=publisher_order(shop, spec.id),
+    )
+
+
+def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
+    """Say how it is asked what became of drafts: as a publisher, but the machine may sleep meanwhile."""
+    return Launch(
+        argv=_own_python("autopilot.publish", "state", str(spec_file)),
+        cwd=spec_file.parent,
+        env=_publisher_environment(key),
+        output=spec_file.parent / "inquiry.log",
+        order=Order(
+            key=key,
+            journal=spec_file.parent / "publish-events.jsonl",
+            fence=0,
+            wall_s=spec.wall_s + spec.kill_grace_s + BACKSTOP_MARGIN_S,
+            grace_s=spec.kill_grace_s,
+            keep_awake=nullcontext,
+        ),
     )
 
 
@@ -100,6 +104,23 @@ def backstop_s(limits: Limits) -> float:
     """Give the seconds awake after which a child that should have ended itself is killed."""
     gates_s = (limits.rounds + 1) * 2 * limits.gate_s
     return limits.wall_s + gates_s + 2 * limits.git_s + limits.kill_grace_s + BACKSTOP_MARGIN_S
+
+
+def _publisher_environment(mark: str, *, passed: Sequence[str] = ()) -> dict[str, str]:
+    base = environ.current()
+    secrets = {name: value for name, value in base.items() if name.startswith(_SECRETS)}
+    return environ.child_environment(
+        base,
+        home=_home(base),
+        passed=passed,
+        extra={
+            **environ.UNATTENDED,
+            **_some(base, (*_NETWORK, *_KEYRING, "AUTOPILOT_HOME")),
+            **secrets,
+            **_own_code(),
+            RUN_ID_VARIABLE: mark,
+        },
+    )
 
 
 def _order(shop: Shop, key: str, *, journal: Path, fence: int) -> Order:

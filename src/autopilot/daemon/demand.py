@@ -40,14 +40,18 @@ def host_demand(conn: Connection, *, settings: Settings, state_dir: Path, now_ms
 
 def demand_of(conn: Connection, ticket: Ticket, *, host: HostDemand, settings: Settings) -> Demand:
     """Look at what one ticket needs."""
-    agent = agent_of(ticket, settings)
+    agent, limit = agent_of(ticket, settings), host.rules.max_open_drafts
+    open_drafts = queries_runs.open_drafts(conn, ticket.repo)
+    is_full = 0 < limit <= open_drafts
+    drafts = queries_runs.drafts_of(conn, ticket.repo) if is_full else ()
     return Demand(
         host=host,
         ticket=ticket,
         agent=agent,
         is_agent_known=agent in settings.agents,
         is_repo_known=any(repo.name == ticket.repo for repo in settings.repos),
-        open_drafts=queries_runs.open_drafts(conn, ticket.repo),
+        open_drafts=open_drafts,
+        draft_tickets=tuple(dict.fromkeys(draft.ticket_id for draft in drafts)),
         dependencies=queries_tickets.dependencies(conn, ticket.id),
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from autopilot.daemon.decide import Loss
-from autopilot.schemas.publication import PublishOutcome, PublishVerdict
+from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullStateReport
 from autopilot.schemas.run import Outcome, RunResult
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.decide import LossCause
     from autopilot.daemon.store.rows import LivePublication, LiveRun
     from autopilot.daemon.watch import Ending
+    from autopilot.schemas.publication import PullStateSpec
 
 MAX_RESULT_BYTES = 64 * 1024 * 1024
 
@@ -96,6 +97,22 @@ def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
     if value.finished_ms < publication.started_ms:
         return "the verdict is older than this try"
     return value
+
+
+def report_of(spec: PullStateSpec) -> PullStateReport | str:
+    """Give the report on these questions, or a text that says why there is none that can be believed."""
+    raw = read_regular(spec.report)
+    if isinstance(raw, str):
+        return f"report: {raw}"
+    try:
+        report = PullStateReport.model_validate_json(raw)
+    except ValidationError as exc:
+        return f"the report is not valid: {_first_fault(exc)}"
+    if report.id != spec.id:
+        return f"the report belongs to {report.id}"
+    if strangers := {each.publication for each in report.answers} - {each.publication for each in spec.pulls}:
+        return f"the report names what was not asked: {', '.join(sorted(strangers))}"
+    return report
 
 
 def stopped_verdict(live: LivePublication, why: str, now_ms: int) -> PublishVerdict:

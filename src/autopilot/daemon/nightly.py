@@ -14,21 +14,34 @@ from autopilot.daemon.store import queries_host, writes
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autopilot.daemon.shop import Shop
 
 SCHEDULE = "digest"
 
 
-def write_digest_if_due(shop: Shop) -> int:
+def _always(shop: Shop, due_ms: int) -> bool:  # noqa: ARG001 - the shape of the question
+    return True
+
+
+def write_digest_if_due(shop: Shop, *, is_ready: Callable[[Shop, int], bool] = _always) -> int:
     """Write what fell due since the last time; give the next due moment (UTC epoch ms).
 
     The first daemon of all only notes where it stands: there was no night before it.
+
+    Args:
+        shop: the place.
+        is_ready: asked with the moment that fell due; says whether what the digest tells is known by now, and
+            sees to it that the loop is woken when it is.
     """
     at, zone, now_ms = shop.settings.schedule.digest_at, demand.zone_of(shop.settings), shop.now_ms()
     due_ms = windows.last_due_ms(at, zone, now_ms)
     with shop.store.read() as conn:
         last_ms = queries_host.last_firing(conn, SCHEDULE)
     if last_ms is not None and last_ms < due_ms:
+        if not is_ready(shop, due_ms):
+            return windows.next_due_ms(at, zone, now_ms)
         written = digest.write(shop.store, shop.paths, shop.settings, shop.clock)
         logger("daemon").info(Event.DIGEST_WRITTEN, path=str(written), due_ms=due_ms)
     if last_ms is None or last_ms < due_ms:

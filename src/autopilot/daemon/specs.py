@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from autopilot.schemas.ids import slug
-from autopilot.schemas.publication import ForgeSpec, PublishSpec
+from autopilot.schemas.publication import ForgeSpec, PublishSpec, PullQuestion, PullStateSpec
 from autopilot.schemas.run import RepoSpec, RunSpec
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.repository import Repo
     from autopilot.config.settings import Settings
-    from autopilot.daemon.store.rows import Claim, LivePublication
+    from autopilot.daemon.store.rows import Claim, LivePublication, Publication
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.ticket import Exchange, Ticket
 
@@ -41,6 +41,11 @@ def verdict_path(paths: Paths, run_id: str) -> Path:
 def publish_dir(paths: Paths, run_id: str) -> Path:
     """Name the folder of a run's publication."""
     return paths.run_dir(run_id) / "publish"
+
+
+def drafts_dir(paths: Paths, repo: str) -> Path:
+    """Name the folder in which the drafts of a repository are asked about."""
+    return paths.state / "drafts" / repo
 
 
 def tracker_key(ticket: Ticket) -> str | None:
@@ -130,6 +135,31 @@ def publish_spec(
         recorded_gates=tuple(gates),
         env_pass=repo.env_pass,
         gate_s=limits.gate_s,
+        kill_grace_s=limits.kill_grace_s,
+        created_ms=now_ms,
+    )
+
+
+def pull_state_spec(
+    repo_name: str, drafts: Sequence[Publication], *, settings: Settings, paths: Paths, now_ms: int
+) -> PullStateSpec:
+    """Say which drafts of a repository are asked about.
+
+    Raises:
+        ConfigError: the repository is not configured any more.
+    """
+    repo, limits, folder = settings.repo(repo_name), settings.limits(), drafts_dir(paths, repo_name)
+    return PullStateSpec(
+        id=f"{repo.name}-{now_ms}",
+        report=folder / "report.json",
+        workdir=folder / "work",
+        forge=_forge_spec(repo, paths),
+        mirror=paths.mirror(repo.name),
+        pulls=tuple(
+            PullQuestion(publication=draft.id, number=draft.pr_number, branch=draft.branch)
+            for draft in drafts
+            if draft.pr_number is not None
+        ),
         kill_grace_s=limits.kill_grace_s,
         created_ms=now_ms,
     )

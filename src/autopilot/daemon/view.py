@@ -68,10 +68,11 @@ def why(desk: Desk, ticket: str) -> Answer:
         if seen is None:
             raise TicketError("ticket-unknown", f"there is no ticket {name}", hint="see: autopilot list")
         holds = demand.holds_of(desk, conn, seen) if seen.state is State.QUEUED else ()
+        fate = queries_runs.fate_of(conn, name) if seen.state is State.PUBLISHED else None
     return {
         "ticket": seen.model_dump(mode="json"),
         "holds": [hold.model_dump(mode="json") for hold in holds],
-        "next": next_step(seen, is_held=bool(holds)),
+        "next": f"nothing: its pull request is {fate}" if fate else next_step(seen, is_held=bool(holds)),
     }
 
 

@@ -196,3 +196,11 @@ def test_the_parallel_cap_counts_runs_and_zero_means_no_cap(limit: int, running:
     runs = tuple(live(10 + number) for number in range(running))
     demand = with_host(rules=Rules(max_parallel_agents=limit), facts=replace(FACTS, running=runs))
     assert ("slots-full" in {hold.name for hold in admission.holds(demand)}) is is_held
+
+
+def test_the_drafts_that_count_are_named_and_so_is_the_way_to_have_fewer() -> None:
+    names = tuple(f"T-{number}" for number in range(1, 14))
+    hold = admission.holds(replace(DEMAND, open_drafts=13, draft_tickets=names))[0]
+    assert hold.cause.startswith("13 drafts wait for review (T-1, T-2, ")
+    assert hold.cause.endswith("T-10 and 3 more); 5 may")
+    assert "autopilot review T-1 --merged" in hold.cure

@@ -80,13 +80,15 @@ def night(store: Store, paths: Paths, settings: Settings, *, clock: Clock, since
 
 def _draft(conn: Connection, paths: Paths, ticket: Ticket) -> Draft:
     gates = queries_runs.gates_of(conn, ticket.id, head=ticket.head)
+    fate = queries_runs.fate_of(conn, ticket.id)
     counts = [record.counts.executed for record in gates if record.counts is not None]
     return Draft(
         ticket=ticket,
         url=ticket.pr_url,
         changed_files=_changed_files(paths, ticket),
         tests_executed=counts[-1] if counts else None,
-        notes=(ticket.reason,) if ticket.reason else (),
+        notes=(ticket.reason,) if ticket.reason and fate is None else (),
+        fate=fate,
     )
 
 

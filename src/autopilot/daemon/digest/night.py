@@ -6,7 +6,7 @@ Must not read a clock, a file or the database.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from autopilot.schemas.machine import State
 
@@ -23,6 +23,8 @@ class Draft:
     changed_files: int | None
     tests_executed: int | None
     notes: tuple[str, ...] = ()
+    fate: Literal["closed", "merged"] | None = None
+    """What a person has done with it since; None while it waits for review."""
 
 
 @dataclass(frozen=True, slots=True)

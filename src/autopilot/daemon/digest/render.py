@@ -26,7 +26,8 @@ def markdown(night: Night) -> str:
         f"# Digest of {iso_utc(night.until_ms)[:10]}",
         f"{_headline(night)} From {iso_utc(night.since_ms)} to {iso_utc(night.until_ms)}.",
         *_section("Waits on you", (_parked(ticket, night) for ticket in night.parked)),
-        *_section("Drafts to review", (_draft(draft) for draft in night.drafts)),
+        *_section("Drafts to review", (_draft(draft) for draft in night.drafts if draft.fate is None)),
+        *_section("Dealt with already", (_settled(draft) for draft in night.drafts if draft.fate)),
         *_section("Failed", (_with_reason(ticket) for ticket in night.failed)),
         *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
         *_section("Under way", (f"{_name(ticket)} is {ticket.state}" for ticket in night.working)),
@@ -56,6 +57,7 @@ def as_json(night: Night) -> dict[str, Any]:
                 "changed_files": draft.changed_files,
                 "tests_executed": draft.tests_executed,
                 "notes": list(draft.notes),
+                "fate": draft.fate,
             }
             for draft in night.drafts
         ],
@@ -78,7 +80,8 @@ def _headline(night: Night) -> str:
         return "A quiet night: nothing was queued and nothing ran."
     parts = [
         (len(night.parked), "waits on you", "wait on you"),
-        (len(night.drafts), "draft", "drafts"),
+        (sum(draft.fate is None for draft in night.drafts), "draft", "drafts"),
+        (sum(draft.fate == "merged" for draft in night.drafts), "merged", "merged"),
         (len(night.failed), "failed", "failed"),
         (len(night.waiting), "did not run", "did not run"),
     ]
@@ -115,6 +118,12 @@ def _draft(draft: Draft) -> str:
     notes = "".join(f"\n  - {_plain(note)}" for note in draft.notes)
     files = "" if draft.changed_files is None else f"{draft.changed_files} files changed, "
     return f"{_name(draft.ticket)}: {where} ({files}{cost}{tests}){notes}"
+
+
+def _settled(draft: Draft) -> str:
+    """Say what a person has done; nothing is left to do."""
+    where = draft.url or f"branch `{draft.ticket.branch}`"
+    return f"{_name(draft.ticket)}: {draft.fate}, {where} ({format_usd(draft.ticket.spent_micro_usd)})"
 
 
 def _with_reason(ticket: Ticket) -> str:

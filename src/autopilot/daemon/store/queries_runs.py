@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import and_, func, select
 
@@ -76,6 +76,13 @@ def publications_of(conn: Connection, ticket_id: str) -> tuple[Publication, ...]
     return tuple(map(to_publication, conn.execute(statement)))
 
 
+def fate_of(conn: Connection, ticket_id: str) -> Literal["closed", "merged"] | None:
+    """Say what a person has done with a ticket's pull request; None while there is none, or it waits."""
+    found = publications_of(conn, ticket_id)
+    state = found[-1].pr_state if found else None
+    return None if state == "open" else state
+
+
 def publications_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[Publication, ...]:
     """Give the publications that ended in [since_ms, until_ms), UTC epoch ms, oldest first."""
     inside = and_(PUBLICATIONS.c.finished_ms >= since_ms, PUBLICATIONS.c.finished_ms < until_ms)
@@ -84,6 +91,22 @@ def publications_between(conn: Connection, since_ms: int, until_ms: int) -> tupl
 
 
 def open_drafts(conn: Connection, repo: str) -> int:
-    """Count our drafts of a repository that nobody has merged or closed, as far as we know."""
+    """Count our drafts of a repository that nobody has merged or closed, as far as we know.
+
+    A ticket has one branch and one pull request, however many commits of it were delivered.
+    """
     mine = and_(PUBLICATIONS.c.repo == repo, IS_OPEN_DRAFT)
-    return conn.execute(select(func.count()).select_from(PUBLICATIONS).where(mine)).scalar_one()
+    return conn.execute(select(func.count(PUBLICATIONS.c.ticket.distinct())).where(mine)).scalar_one()
+
+
+def drafts_of(conn: Connection, repo: str) -> tuple[Publication, ...]:
+    """Give the publications that `open_drafts` counts, oldest first."""
+    mine = and_(PUBLICATIONS.c.repo == repo, IS_OPEN_DRAFT)
+    statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
+    return tuple(map(to_publication, conn.execute(statement)))
+
+
+def repos_with_drafts(conn: Connection) -> tuple[str, ...]:
+    """Name the repositories that have an open draft of ours."""
+    statement = select(PUBLICATIONS.c.repo).where(IS_OPEN_DRAFT).distinct().order_by(PUBLICATIONS.c.repo)
+    return tuple(conn.execute(statement).scalars())

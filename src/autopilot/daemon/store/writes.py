@@ -14,7 +14,14 @@ from autopilot.daemon.store.rows import HoldChanges
 from autopilot.daemon.store.settle import keep_gates
 from autopilot.daemon.store.spend import note_spend
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
-from autopilot.daemon.store.tables_host import FIRINGS, HOLDS, IS_LIVE_PUBLICATION, PUBLICATIONS, SWITCH
+from autopilot.daemon.store.tables_host import (
+    FIRINGS,
+    HOLDS,
+    IS_LIVE_PUBLICATION,
+    IS_OPEN_DRAFT,
+    PUBLICATIONS,
+    SWITCH,
+)
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.errors import StaleTransitionError
 from autopilot.schemas.events import Event
@@ -86,14 +93,31 @@ def record_gates(store: Store, ticket_id: str, run_id: str, records: Sequence[Ga
     in_one(store, lambda unit: keep_gates(unit, number_of(ticket_id), run_id, records))
 
 
-def record_pr_state(store: Store, publication_id: str, state: PrState) -> None:
-    """Write down what became of a draft; one that is merged or closed no longer counts as review load."""
+def record_pr_state(
+    store: Store, publication_id: str, state: PrState, *, by: str = "daemon", only_if_open: bool = False
+) -> bool:
+    """Write down what became of a draft; one that is merged or closed no longer counts as review load.
 
-    def work(unit: Unit) -> None:
-        mine = PUBLICATIONS.c.id == publication_id
-        unit.conn.execute(update(PUBLICATIONS).where(mine).values(pr_state=state))
+    Args:
+        store: the store.
+        publication_id: the draft's publication.
+        state: what it is now.
+        by: who says so.
+        only_if_open: leave it alone when somebody has settled it meanwhile.
 
-    in_one(store, work)
+    Returns:
+        Whether this changed anything.
+    """
+    changes = PUBLICATIONS.c.pr_state.is_distinct_from(state)
+
+    def work(unit: Unit) -> bool:
+        mine = (PUBLICATIONS.c.id == publication_id) & (IS_OPEN_DRAFT if only_if_open else changes)
+        if unit.conn.execute(update(PUBLICATIONS).where(mine).values(pr_state=state)).rowcount == 0:
+            return False
+        unit.note(Event.DRAFT_SETTLED, publication=publication_id, state=state, by=by)
+        return True
+
+    return in_one(store, work)
 
 
 def request_cancel(store: Store, ticket_id: str, *, by: str) -> Ticket:

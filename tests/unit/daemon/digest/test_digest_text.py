@@ -126,3 +126,39 @@ def test_the_same_night_is_given_as_json() -> None:
     told = json.loads(json.dumps(render.as_json(night)))
     assert told["failed"][0]["id"] == "T-4"
     assert told["money"]["ceiling_micro_usd"] == 25_000_000
+
+
+@pytest.mark.field_report("PUB-014")
+def test_a_draft_that_was_merged_or_closed_meanwhile_does_not_wait_for_review() -> None:
+    first, second, third = (
+        Draft(
+            ticket=ticket(number, State.PUBLISHED),
+            url=f"https://forge/{number}",
+            changed_files=1,
+            tests_executed=1,
+        )
+        for number in (1, 2, 3)
+    )
+    drafts = (first, replace(second, fate="merged"), replace(third, fate="closed"))
+    text = render.markdown(replace(QUIET, drafts=drafts))
+    waiting, _, settled = text.partition("## Dealt with already")
+    assert "1 draft, 1 merged." in waiting
+    assert "https://forge/1 (1 files" in waiting
+    assert "https://forge/2" not in waiting
+    assert "https://forge/3" not in waiting
+    assert "**T-2** Ticket 2: merged, https://forge/2" in settled
+    assert "**T-3** Ticket 3: closed, https://forge/3" in settled
+    assert [draft["fate"] for draft in render.as_json(replace(QUIET, drafts=drafts))["drafts"]] == [
+        None,
+        "merged",
+        "closed",
+    ]
+
+
+def test_a_night_whose_drafts_were_all_merged_lists_none_to_review() -> None:
+    merged = Draft(
+        ticket=ticket(1, State.PUBLISHED), url=None, changed_files=1, tests_executed=1, fate="merged"
+    )
+    text = render.markdown(replace(QUIET, drafts=(merged,)))
+    assert "Drafts to review" not in text
+    assert "open the pull request yourself" not in text

@@ -1,0 +1,172 @@
+"""What became of open drafts: asked at the forge by a child, off the loop's thread, and written down.
+
+Asked where drafts keep a ticket from starting and before a digest, a repository at most once in a while.
+Must not ask the forge itself, and must take nothing but a certain answer: anything else changes nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, assert_never
+
+from autopilot.config.atomic import write_atomically
+from autopilot.config.logs import logger
+from autopilot.config.proc import SpawnError
+from autopilot.daemon import judge, specs
+from autopilot.daemon.admission import REVIEW_LOAD
+from autopilot.daemon.children import inquiry_launch
+from autopilot.daemon.store import queries_host, queries_runs, writes
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.events import Event
+from autopilot.schemas.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from autopilot.daemon.shop import Shop
+    from autopilot.daemon.supervisor import Supervisor
+    from autopilot.schemas.publication import PullState, PullStateReport, PullStateSpec
+
+ASK_EVERY_MS = 600 * MS_PER_S
+MAX_AT_ONCE = 2
+_SCOPE = "repo:"
+
+
+class Drafts:
+    """Knows who was asked when. A restart forgets that, and asks again."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        """Take who watches these children alone: no draining daemon waits for them."""
+        self._supervisor = supervisor
+        self._asked_ms: dict[str, int] = {}
+        self._told_ms: dict[str, int] = {}
+        self._under_way: dict[str, tuple[str, PullStateSpec]] = {}
+
+    def __call__(self, shop: Shop) -> int | None:
+        """Write down what was answered, and ask where drafts keep a ticket waiting.
+
+        Returns:
+            When to look again (UTC epoch ms): at once after a change, for a ticket may start now.
+        """
+        changes = [self._take_up(shop, repo) for repo in tuple(self._under_way)]
+        held = _held(shop)
+        self._ask_all(shop, (repo for repo in held if self._is_due(repo, shop.now_ms())))
+        if any(changes):
+            return shop.now_ms()
+        waits = [self._asked_ms[repo] for repo in held if repo in self._asked_ms]
+        return min(waits) + ASK_EVERY_MS if waits else None
+
+    def are_told(self, shop: Shop, due_ms: int) -> bool:
+        """Tell whether every repository with drafts was asked by a moment (UTC epoch ms), or just before.
+
+        Those that were not are asked now, each once: the loop is woken by their end, however it is.
+        """
+        with shop.store.read() as conn:
+            repos = queries_runs.repos_with_drafts(conn)
+        self._ask_all(shop, self._late(repos, due_ms))
+        return not self._late(repos, due_ms)
+
+    def close(self) -> None:
+        """End what is under way; nobody waits for an answer any more."""
+        self._supervisor.stop_all("the daemon stops")
+        for key, _ in self._under_way.values():
+            self._supervisor.forget(key)
+
+    def _is_due(self, repo: str, now_ms: int) -> bool:
+        asked_ms = self._asked_ms.get(repo)
+        return asked_ms is None or not asked_ms <= now_ms < asked_ms + ASK_EVERY_MS
+
+    def _late(self, repos: Iterable[str], due_ms: int) -> list[str]:
+        return [repo for repo in repos if self._told_ms.get(repo, 0) < due_ms - ASK_EVERY_MS]
+
+    def _ask_all(self, shop: Shop, repos: Iterable[str]) -> None:
+        for repo in repos:
+            if len(self._under_way) < MAX_AT_ONCE and repo not in self._under_way:
+                self._ask(shop, repo)
+
+    def _ask(self, shop: Shop, repo: str) -> None:
+        key, is_first = _key(shop, repo), repo not in self._asked_ms
+        self._asked_ms[repo] = shop.now_ms()
+        if is_first:
+            self._supervisor.sweep(key, None)  # an earlier daemon's, if it was killed
+        try:
+            spec = _spec(shop, repo)
+            if spec.pulls:
+                self._supervisor.start(inquiry_launch(key, spec, _write(shop, repo, spec)))
+                self._under_way[repo] = (key, spec)
+                logger("daemon").debug(Event.DRAFTS_ASKED, repo=repo, drafts=len(spec.pulls))
+                return
+        except (OSError, ConfigError, SpawnError) as error:
+            _doubt(repo, str(error))
+        self._told_ms[repo] = shop.now_ms()
+
+    def _take_up(self, shop: Shop, repo: str) -> bool:
+        """Write down what one child found out, once it has ended; say whether anything changed."""
+        key, spec = self._under_way[repo]
+        watch = self._supervisor.get(key)
+        if watch is None or watch.ending is None:
+            return False
+        del self._under_way[repo]
+        self._supervisor.forget(key)
+        self._told_ms[repo] = shop.now_ms()
+        report = judge.report_of(spec)
+        if isinstance(report, str):
+            _doubt(repo, f"{watch.ending.told}; {report}")
+            return False
+        _tell_unknown(repo, report)
+        changes = [_is_recorded(shop, answer) for answer in report.answers]
+        return any(changes)
+
+
+def _is_recorded(shop: Shop, answer: PullState) -> bool:
+    """Write down one certain answer; what a person has said meanwhile stands."""
+    match answer.state:
+        case "merged" | "closed" as state:
+            return writes.record_pr_state(shop.store, answer.publication, state, only_if_open=True)
+        case "open" | "unknown":
+            return False
+        case _:
+            assert_never(answer.state)
+
+
+def _tell_unknown(repo: str, report: PullStateReport) -> None:
+    """Log each reason once, with the drafts that it is about."""
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for answer in report.answers:
+        if answer.state == "unknown":
+            reasons.setdefault((answer.code, answer.message), []).append(answer.publication)
+    for (code, message), drafts in reasons.items():
+        _doubt(repo, message, code=code, drafts=", ".join(drafts))
+
+
+def _doubt(repo: str, reason: str, **facts: str) -> None:
+    logger("daemon").warning(Event.DRAFTS_DOUBTED, repo=repo, reason=reason, **facts)
+
+
+def _held(shop: Shop) -> list[str]:
+    """Name the repositories in which drafts keep a ticket from starting."""
+    with shop.store.read() as conn:
+        holds = queries_host.holds(conn)
+    return [hold.scope.removeprefix(_SCOPE) for hold in holds if hold.name == REVIEW_LOAD]
+
+
+def _spec(shop: Shop, repo: str) -> PullStateSpec:
+    with shop.store.read() as conn:
+        drafts = queries_runs.drafts_of(conn, repo)
+    return specs.pull_state_spec(repo, drafts, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms())
+
+
+def _write(shop: Shop, repo: str, spec: PullStateSpec) -> Path:
+    """Lay the questions down; an answer to earlier ones must not be taken for theirs."""
+    folder = specs.drafts_dir(shop.paths, repo)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    spec.report.unlink(missing_ok=True)
+    write_atomically(folder / "spec.json", spec.model_dump_json(indent=1).encode())
+    return folder / "spec.json"
+
+
+def _key(shop: Shop, repo: str) -> str:
+    """Name the child and the mark of its tree; another daemon on this machine must have another."""
+    place = hashlib.sha256(str(shop.paths.state).encode()).hexdigest()[:8]
+    return f"drafts-{repo}-{place}"
