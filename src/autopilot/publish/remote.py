@@ -1,6 +1,6 @@
 """What the remote holds at this moment: our branch, the base, the default branch.
 
-The only reader of the remote. Must not change it.
+A publication's only reader of the remote. Must not change it.
 """
 
 from __future__ import annotations
