@@ -135,7 +135,7 @@ def test_a_persons_word_frees_a_place_at_once(make: Make, repo: Repo) -> None:
         ((second, "--merged"), ExitCode.REFUSED),
         (("T-9", "--closed"), ExitCode.FAILED),
     ):
-        assert person.types("review", *words).code == code, words
+        assert person.types("review", *words).returncode == code, words
     assert person.ticket(second)["state"] == "queued"
     assert person.does("review", first, "--merged").startswith("T-1 counts as merged: local://bill/pull/1")
     assert person.waits(second)["state"] == "published"
