@@ -98,6 +98,7 @@ def test_a_checkout_of_any_kind_leads_to_a_draft_and_is_as_it_was(night: Night, 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_a_repository_without_a_remote_gets_its_branch_and_nothing_that_is_checked_out_changes(
     make_person: MakePerson, tmp_path: Path
 ) -> None:

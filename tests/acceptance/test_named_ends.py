@@ -185,6 +185,7 @@ def test_what_cannot_work_rests_in_a_named_state_with_a_reason_and_what_to_do(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_turning_on_says_beforehand_what_cannot_work(night: Night) -> None:
     person, _ = night
     done = person.types("on", "--dry-run")
@@ -194,6 +195,7 @@ def test_turning_on_says_beforehand_what_cannot_work(night: Night) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 def test_the_work_of_an_agent_that_was_not_believed_is_kept(night: Night) -> None:
     person, names = night
     worktree = person.paths.worktree(names["agent-lies"])
@@ -201,6 +203,7 @@ def test_the_work_of_an_agent_that_was_not_believed_is_kept(night: Night) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.covers("B09", "G04")
 def test_the_digest_names_every_one_of_them_with_what_it_waits_for(night: Night) -> None:
     person, names = night

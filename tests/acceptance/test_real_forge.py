@@ -21,7 +21,7 @@ from tests.support.person import Person
 from tests.support.small_project import small_project
 from tests.support.wait import wait_until
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 PROJECT = "corner/shop"
 TITLE = "Say what is right"
