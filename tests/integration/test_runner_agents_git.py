@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from autopilot.runner.commit import AGENT_REFS, keep_agents_commits
+from autopilot.runner.failure import RunFailure
 from autopilot.runner.judge import absent_by_sparse_checkout
+from autopilot.runner.tripwire import fingerprint
+from autopilot.runner.worktree import check_place
 from tests.support import git_agents
 from tests.support.desks import Desk, make_desk
 from tests.support.gitcmd import git
@@ -158,3 +163,58 @@ def test_a_head_that_names_nothing_costs_a_note_not_the_work(desk: Desk) -> None
     assert "could not be kept" in kept.notes[0]
     (desk.workspace.admin / "HEAD").unlink()
     assert keep_agents_commits(desk.judge).notes == ()
+
+
+def pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def giant(path: Path) -> None:
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+
+
+def link_to_itself(path: Path) -> None:
+    path.symlink_to(path.name)
+
+
+@pytest.mark.parametrize("put", [pipe, giant, link_to_itself, Path.mkdir])
+@pytest.mark.parametrize("name", ["HEAD", "config", "packed-refs", "objects/info/alternates"])
+def test_what_is_no_plain_file_in_the_agents_repository_is_named_and_holds_nobody_up(
+    desk: Desk, name: str, put: Callable[[Path], None]
+) -> None:
+    mend(desk)
+    (desk.workspace.repository / name).unlink(missing_ok=True)
+    put(desk.workspace.repository / name)
+    kept = keep_agents_commits(desk.judge)
+    assert kept.shas == ()
+    assert [note for note in kept.notes if name in note]
+    assert fingerprint(desk.workspace)
+    assert set(desk.changed()) == {desk.repo.project.broken_path}
+
+
+@pytest.mark.parametrize("put", [pipe, giant, link_to_itself, Path.mkdir])
+@pytest.mark.parametrize("name", ["HEAD", "index", "info/sparse-checkout"])
+def test_what_is_no_plain_file_in_the_worktrees_own_folder_holds_nobody_up(
+    desk: Desk, name: str, put: Callable[[Path], None]
+) -> None:
+    mend(desk)
+    admin = desk.workspace.admin
+    (admin / "info").mkdir(exist_ok=True)
+    (admin / "info" / "sparse-checkout").write_text("/*\n")
+    (admin / name).unlink(missing_ok=True)
+    put(admin / name)
+    assert keep_agents_commits(desk.judge).shas == ()
+    assert absent_by_sparse_checkout(desk.judge) == []
+    assert set(desk.changed()) == {desk.repo.project.broken_path}
+
+
+@pytest.mark.parametrize("put", [pipe, giant, link_to_itself, Path.mkdir])
+def test_what_is_no_plain_file_in_place_of_the_link_is_no_worktree(
+    desk: Desk, put: Callable[[Path], None]
+) -> None:
+    (desk.tree / ".git").unlink()
+    put(desk.tree / ".git")
+    with pytest.raises(RunFailure, match="worktree-misplaced"):
+        check_place(desk.workspace)
+    assert fingerprint(desk.workspace)

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from autopilot.config.git import GitError
+from autopilot.runner.plain import UnreadableError, read_plain
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from autopilot.runner.judge import Judge
     from autopilot.schemas.run import Identity
 
 AGENT_REFS = "refs/agent/"
 _MAX_KEPT = 50
+_MAX_HEAD_BYTES = 4096
+_MAX_READ_BYTES = 64 * 1024 * 1024
+_READ_BY_GIT = ("HEAD", "config", "packed-refs", "shallow", "objects/info/alternates")
+_PATIENCE_S = 60.0
+"""A pipe among the refs keeps git waiting; the commit of the run does not depend on the agent's own."""
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -68,6 +76,9 @@ def keep_agents_commits(judge: Judge) -> Kept:
         GitError: our own repository cannot be used.
     """
     repository = judge.workspace.repository
+    if fault := _fault_of(repository):
+        return Kept((), (f"the agent's repository cannot be read: {fault}",))
+    judge = replace(judge, git=replace(judge.git, timeout_s=min(judge.git.timeout_s, _PATIENCE_S)))
     try:
         named = _named_by_refs(judge)
     except GitError as exc:
@@ -84,9 +95,24 @@ def keep_agents_commits(judge: Judge) -> Kept:
             kept.append(sha)
         except GitError as exc:
             notes.append(f"the agent's commit {sha[:12]} could not be kept: {exc.what}")
+            if exc.code == "git-timeout":
+                break
     if len(wanted) > _MAX_KEPT:
         notes.append(f"{len(wanted) - _MAX_KEPT} more commits of the agent are only in its own repository")
     return Kept(tuple(kept), tuple(notes))
+
+
+def _fault_of(repository: Path) -> str | None:
+    """Say which file of the agent's repository would keep git waiting or fill its memory."""
+    for name in _READ_BY_GIT:
+        path = repository / name
+        if not os.path.lexists(path):
+            continue
+        try:
+            read_plain(path, max_bytes=_MAX_READ_BYTES)
+        except UnreadableError as exc:
+            return f"{name}: {exc}"
+    return None
 
 
 def _named_by_refs(judge: Judge) -> dict[str, str]:
@@ -98,8 +124,8 @@ def _named_by_refs(judge: Judge) -> dict[str, str]:
 def _head(judge: Judge, named: dict[str, str]) -> list[str]:
     """Read where the worktree's HEAD stands, as data: a commit's name, or a ref's."""
     try:
-        raw = (judge.workspace.admin / "HEAD").read_bytes()[:4096]
-    except OSError:
+        raw = read_plain(judge.workspace.admin / "HEAD", max_bytes=_MAX_HEAD_BYTES)
+    except UnreadableError:
         return []
     text = os.fsdecode(raw).strip()
     if _SHA.fullmatch(text):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.git import GitError
 from autopilot.runner.changes import GITLINK_MODE, Entry, parse_raw, shown_path
 from autopilot.runner.places import git_path, make_borrower
+from autopilot.runner.plain import UnreadableError, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -37,6 +38,7 @@ DROPPINGS = (
     *(".aider*", ".claude/settings.local.json"),
 )
 _MAX_NAMED = 5
+_MAX_INDEX_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +204,13 @@ def absent_by_sparse_checkout(judge: Judge) -> list[bytes]:
     """
     workspace = judge.workspace
     index = workspace.admin / "index"
-    if not (workspace.admin / "info" / "sparse-checkout").is_file() or not index.is_file():
+    if not (workspace.admin / "info" / "sparse-checkout").is_file():
         return []
     copy = judge.place / "agent-index"
-    shutil.copyfile(index, copy)
+    try:
+        copy.write_bytes(read_plain(index, max_bytes=_MAX_INDEX_BYTES))
+    except UnreadableError:
+        return []
     try:
         env = {"GIT_INDEX_FILE": str(copy)}
         listed = judge.git.lines_z("ls-files", "-z", "-t", git_dir=judge.place, env=env)

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from autopilot.config.git import GitError
 from autopilot.runner.places import git_path
+from autopilot.runner.plain import UnreadableError, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -27,6 +28,7 @@ _WATCHED = (
 )
 _OF_A_WORKTREE = ("config.worktree", "commondir", "gitdir", "info")
 _MAX_FILES = 1000
+_MAX_BYTES = 4 * 1024 * 1024
 
 
 def fingerprint(workspace: Workspace) -> Mapping[str, str]:
@@ -125,6 +127,8 @@ def _digest(file: Path) -> str:
     try:
         if file.is_symlink():
             return f"-> {os.fsdecode(file.readlink())}"
-        return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else "special"
+        return hashlib.sha256(read_plain(file, max_bytes=_MAX_BYTES)).hexdigest()
+    except UnreadableError as exc:
+        return f"unreadable: {exc}"
     except OSError as exc:
         return f"unreadable: {exc.strerror}"

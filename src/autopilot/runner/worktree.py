@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.git import GitError
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.places import make_borrower
+from autopilot.runner.plain import UnreadableError, read_plain
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
@@ -115,7 +116,11 @@ def check_place(workspace: Workspace) -> None:
     if place.is_symlink() or not place.is_dir():
         raise _misplaced(f"{place} is not there or no folder")
     link = place / ".git"
-    if link.is_symlink() or not link.is_file() or link.read_bytes() != workspace.link:
+    try:
+        is_ours = read_plain(link, max_bytes=len(workspace.link)) == workspace.link
+    except UnreadableError:
+        is_ours = False
+    if not is_ours:
         raise _misplaced(f"{place} is not linked to its repository any more")
 
 

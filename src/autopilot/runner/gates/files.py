@@ -8,14 +8,17 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autopilot.runner import plain
+from autopilot.runner.plain import UnreadableError, open_plain
 from autopilot.schemas.gate import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+__all__ = ["UnreadableError"]
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 
@@ -24,35 +27,13 @@ _CHUNK_BYTES = 1024 * 1024
 _SUMMARY_BYTES = 1024 * 1024
 
 
-class UnreadableError(Exception):
-    """A file is absent or is not what it should be; the text says what."""
-
-
-def _open_plain(path: Path) -> int:
-    """Open a plain file; a link, pipe, socket or device is refused without waiting."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError as exc:
-        raise UnreadableError("it was not written") from exc
-    except OSError as exc:
-        raise UnreadableError(f"it cannot be opened: {exc.strerror}") from exc
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise UnreadableError("it is no plain file")
-    return descriptor
-
-
 def read_plain(path: Path, *, max_bytes: int = MAX_REPORT_BYTES) -> bytes:
     """Read a whole plain file.
 
     Raises:
         UnreadableError: it is absent, no plain file, or larger than `max_bytes`.
     """
-    with open(_open_plain(path), "rb") as file:
-        content = file.read(max_bytes + 1)
-    if len(content) > max_bytes:
-        raise UnreadableError(f"it is larger than {max_bytes} bytes")
-    return content
+    return plain.read_plain(path, max_bytes=max_bytes)
 
 
 def digest_of(path: Path) -> str:
@@ -62,7 +43,7 @@ def digest_of(path: Path) -> str:
         UnreadableError: it is absent or no plain file.
     """
     sha256 = hashlib.sha256()
-    with open(_open_plain(path), "rb") as file:
+    with os.fdopen(open_plain(path), "rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
             sha256.update(chunk)
     return sha256.hexdigest()
@@ -82,7 +63,7 @@ def evidence(root: Path, paths: Iterable[Path]) -> tuple[Evidence, ...]:
 def log_end(path: Path) -> bytes:
     """Give the last megabyte of a log; empty when there is none."""
     try:
-        with open(_open_plain(path), "rb") as file:
+        with os.fdopen(open_plain(path), "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _SUMMARY_BYTES))
             return file.read(_SUMMARY_BYTES)
     except UnreadableError:

@@ -1,0 +1,48 @@
+"""Opens and reads files that somebody else may have put there.
+
+Must not follow a link, wait on a pipe, or read without a bound.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class UnreadableError(Exception):
+    """A file is absent or is not what it should be; the text says what."""
+
+
+def open_plain(path: Path) -> int:
+    """Open a plain file; a link, pipe, socket or device is refused without waiting.
+
+    Raises:
+        UnreadableError: it is absent, no plain file, or closed to us.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as exc:
+        raise UnreadableError("it was not written") from exc
+    except OSError as exc:
+        raise UnreadableError(f"it cannot be opened: {exc.strerror}") from exc
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise UnreadableError("it is no plain file")
+    return descriptor
+
+
+def read_plain(path: Path, *, max_bytes: int) -> bytes:
+    """Read a whole plain file.
+
+    Raises:
+        UnreadableError: it is absent, no plain file, or larger than `max_bytes`.
+    """
+    with os.fdopen(open_plain(path), "rb") as file:
+        content = file.read(max_bytes + 1)
+    if len(content) > max_bytes:
+        raise UnreadableError(f"it is larger than {max_bytes} bytes")
+    return content
