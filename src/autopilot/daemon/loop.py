@@ -221,3 +221,4 @@ class Loop:
             if is_fatal(second):
                 raise
             self._broken[ticket.id] = faults.hold(ticket, reason, self._shop.now_ms())
+        self._shop.supervisor.forget_ended(ticket.run_id or "")

@@ -74,6 +74,12 @@ class Supervisor:
         if watch is not None:
             watch.join(JOIN_TIMEOUT_S)
 
+    def forget_ended(self, key: str) -> None:
+        """Nobody will deal with its end any more; a child that still lives stays under watch."""
+        watch = self.get(key)
+        if watch is not None and watch.ending is not None:
+            self.forget(key)
+
     @property
     def is_idle(self) -> bool:
         """Tell whether nothing is under watch and every end has been dealt with."""

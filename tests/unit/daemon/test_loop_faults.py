@@ -12,7 +12,8 @@ import pytest
 from sqlalchemy import Connection, text
 
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import specs, view
+from autopilot.daemon import specs, transitions, view
+from autopilot.daemon.inbox import StopAsked
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.shop import Shop
 from autopilot.daemon.store import queries_runs, writes
@@ -97,6 +98,21 @@ class TestFaults:
         ticket = queue.look(stage.store, "T-1")
         assert ticket.state is State.PARKED
         assert len(stage.supervisor.launches) <= stage.shop.rules.sessions_per_ticket
+
+    @pytest.mark.parametrize("broken", ["apply_run", "apply_run park"])
+    def test_a_bug_at_the_end_of_a_run_does_not_keep_the_daemon_from_stopping(
+        self, stage: Stage, loop: Loop, monkeypatch: pytest.MonkeyPatch, broken: str
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise ValueError("bug")
+
+        queue.add(stage.store)
+        loop.tick()
+        stage.hand_in(queue.result(stage.claim_of("T-1"), Outcome.NO_CHANGES))
+        for name in broken.split():
+            monkeypatch.setattr(transitions, name, fail)
+        loop.tick([StopAsked("SIGTERM")])
+        assert loop.is_done
 
     def test_a_bug_at_the_start_of_a_publisher_parks_the_ticket_and_keeps_its_commit(
         self, stage: Stage, loop: Loop
