@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import stat
 import sys
+import tempfile
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from autopilot.daemon.cli import console
 from autopilot.schemas.errors import ConfigError, ExitCode, RefusedError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
+    from autopilot.config.load import Loaded
     from autopilot.config.paths import Paths
     from autopilot.daemon.survey import Survey
+
+
+class Lacking(NamedTuple):
+    """What this machine does not have yet; each is empty when it has it."""
+
+    program: str
+    token: str
+    identity: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,81 +35,150 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--path", type=Path, default=None, help="the repository; the current folder if absent"
     )
     parser.add_argument("--name", help="what to call it; its folder's name if absent")
+    parser.add_argument("--base", help="branch that drafts are for; the remote's default if absent")
     parser.add_argument("--yes", action="store_true", help="write without asking")
-    parser.add_argument("--dry-run", action="store_true", help="only show")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--dry-run", action="store_true", help="only show; write nothing")
+    parser.add_argument("--json", action="store_true", help="print JSON; needs --yes or --dry-run")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Survey, show, write. A file that would not load is never left behind."""
-    from dataclasses import asdict, replace
-
-    from autopilot.config import environ
-    from autopilot.config.clock import SystemClock
-    from autopilot.config.layers import DEFAULTS
     from autopilot.config.load import load_with_origins
     from autopilot.config.paths import find_paths
-    from autopilot.daemon.survey import proposal, survey
-    from autopilot.schemas.ids import slug
+    from autopilot.daemon import proposal
 
-    paths = find_paths().ensure()
+    paths = find_paths()
     loaded = load_with_origins(paths)
-    settings = loaded.settings
-    start = (args.path or Path.cwd()).absolute()
-    found = survey(start, clock=SystemClock(), scratch=paths.state, path=environ.current().get("PATH"))
-    if args.name:
-        found = replace(found, name=slug(args.name))
-    _refuse_twice(found, tuple(repo.name for repo in settings.repos))
-    known = {
-        "identity": loaded.origins.get("identity.email", DEFAULTS) != DEFAULTS,
-        "agent": found.agent is None or found.agent in settings.agents,
-    }
-    text = proposal(found, known=known)
+    _refuse_silence(args, paths)
+    found = _survey(args)
+    refuse_twice(found, loaded)
+    has_identity = any(key.startswith("identity.") for key in set_by_a_person(loaded))
+    text = proposal.toml(found, has_identity=has_identity)
+    lacking = _lacking(found, loaded, has_identity=has_identity)
+    if not args.json:
+        console.say("\n".join(lines(found, text, lacking, paths)))
+    may_write = not args.dry_run and (args.yes or _agrees())
+    if may_write:
+        append(paths, text)
     if args.json:
         seen = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(found).items()}
-        console.say_json({"survey": seen, "config_file": str(paths.config_file), "toml": text})
+        console.say_json(
+            {"survey": seen, "config_file": str(paths.config_file), "toml": text, "written": may_write}
+        )
     else:
-        _show(found, text, paths)
-    if args.dry_run:
-        return ExitCode.OK
-    if not args.yes and not _agrees(paths):
-        return ExitCode.REFUSED
-    append(paths, text)
-    if not args.json:
-        console.say(f'written. Next: autopilot add --repo {found.name} "what to do", then autopilot on')
-    return ExitCode.OK
+        _end(found, lacking, paths, is_written=may_write)
+    return ExitCode.OK if may_write or args.dry_run else ExitCode.REFUSED
 
 
-def _refuse_twice(found: Survey, names: tuple[str, ...]) -> None:
-    if found.name in names:
-        what = f"a repository called {found.name} is configured already"
-        raise RefusedError(
-            "repo-known", what, hint="give another --name, or edit the file: autopilot config path"
+def set_by_a_person(loaded: Loaded) -> Iterator[str]:
+    """Give the keys that are not as they come with the program."""
+    from autopilot.config.layers import DEFAULTS
+
+    return (key for key, origin in loaded.origins.items() if origin != DEFAULTS)
+
+
+def _survey(args: argparse.Namespace) -> Survey:
+    from autopilot.config.clock import SystemClock
+    from autopilot.daemon.survey import survey
+    from autopilot.schemas.ids import slug
+
+    start = (args.path or Path.cwd()).absolute()
+    with tempfile.TemporaryDirectory(prefix="autopilot-init-") as scratch:
+        found = survey(start, clock=SystemClock(), scratch=Path(scratch), base=args.base)
+    return replace(found, name=slug(args.name)) if args.name else found
+
+
+def refuse_twice(found: Survey, loaded: Loaded) -> None:
+    """Refuse what is configured already, by its address or by its name.
+
+    Raises:
+        RefusedError: `repo-known`.
+    """
+    from autopilot.daemon.proposal import address
+
+    for repo in loaded.settings.repos:
+        if repo.fetch_from == address(found):
+            what = f"this repository is configured already, as {repo.name}"
+            hint = f'autopilot add --repo {repo.name} "what to do"; to change it: autopilot config path'
+            raise RefusedError("repo-known", what, hint=hint)
+        if repo.name.casefold() == found.name:
+            what = f"another repository is called {repo.name} already: {repo.fetch_from}"
+            raise RefusedError("repo-known", what, hint=f"give this one a --name, e.g. {found.name}-2")
+
+
+def _lacking(found: Survey, loaded: Loaded, *, has_identity: bool) -> Lacking:
+    import shutil
+
+    from autopilot.config import environ, secrets
+    from autopilot.daemon.checkup.configured import stored_by
+    from autopilot.daemon.proposal import CREDENTIAL
+    from autopilot.runner.agents.registry import program_of
+
+    program = program_of(loaded.settings.agent()) or ""
+    has_program = not program or shutil.which(program, path=environ.search_path(environ.current()))
+    needs_token = found.remote is not None and bool(found.remote.project)
+    has_token = not needs_token or secrets.status(CREDENTIAL) == "readable"
+    has_identity = has_identity or found.identity is not None
+    standing_in = loaded.settings.identity
+    return Lacking(
+        program="" if has_program else program,
+        token="" if has_token else stored_by(CREDENTIAL),
+        identity="" if has_identity else f"{standing_in.name} <{standing_in.email}>",
+    )
+
+
+def lines(found: Survey, text: str, lacking: Lacking, paths: Paths) -> Iterator[str]:
+    """Show what was found, and what would be written."""
+    yield f"repository {found.root}"
+    yield f"  name     {found.name}"
+    yield f"  remote   {found.remote.address if found.remote else '(none)'}"
+    yield f"  base     {found.base} ({found.base_source})"
+    yield f"  stack    {found.tests.stack}"
+    yield f"  tests    {found.tests.command or found.tests.fault or '(none)'}"
+    yield f"  agent    {f'{lacking.program} is not on PATH yet' if lacking.program else 'ready'}"
+    if lacking.identity:
+        yield f"  note     git has no user.name and user.email: commits will be made as {lacking.identity}"
+    yield from (f"  note     {note}" for note in found.notes)
+    if found.tests.policy:
+        yield f"to have its tests run, commit this as .autopilot.toml on {found.base}, with your own command:"
+        yield from _indented(found.tests.policy)
+    yield f"this will be added to {paths.config_file}:"
+    yield from _indented(text)
+
+
+def _indented(text: str) -> Iterator[str]:
+    yield ""
+    yield from (f"    {line}".rstrip() for line in text.splitlines())
+    yield ""
+
+
+def _refuse_silence(args: argparse.Namespace, paths: Paths) -> None:
+    if args.yes or args.dry_run or (not args.json and sys.stdin is not None and sys.stdin.isatty()):
+        return
+    what = f"nobody is there to ask; {paths.config_file} is unchanged"
+    raise RefusedError("not-asked", what, hint="give --yes to write it, or --dry-run to only look")
+
+
+def _agrees() -> bool:
+    try:
+        return input("write it? [y/N] ").strip().lower() in {"y", "yes"}
+    except EOFError:
+        return False
+
+
+def _end(found: Survey, lacking: Lacking, paths: Paths, *, is_written: bool) -> None:
+    from autopilot.daemon.proposal import next_steps
+
+    console.say("written" if is_written else f"{paths.config_file} is unchanged")
+    if is_written:
+        steps = next_steps(
+            found,
+            missing_program=lacking.program,
+            missing_token=lacking.token,
+            missing_identity=lacking.identity,
+            config_file=paths.config_file,
         )
-
-
-def _show(found: Survey, text: str, paths: Paths) -> None:
-    console.say(f"repository {found.root}")
-    console.say(f"  remote   {found.remote or '(none)'}")
-    console.say(f"  base     {found.base} ({found.base_source})")
-    console.say(f"  stack    {found.stack}")
-    console.say(f"  agent    {found.agent or '(none found on PATH: install one, or configure [agents])'}")
-    for note in found.notes:
-        console.say(f"  note     {note}")
-    console.say(f"this will be added to {paths.config_file}:")
-    console.say()
-    for line in text.splitlines():
-        console.say(f"    {line}".rstrip())
-    console.say()
-
-
-def _agrees(paths: Paths) -> bool:
-    if not sys.stdin.isatty():
-        hint = "give --yes to write it, or --dry-run to only look"
-        raise RefusedError(
-            "not-asked", f"nobody is there to ask; {paths.config_file} is unchanged", hint=hint
-        )
-    return input("write it? [y/N] ").strip().lower() in {"y", "yes"}
+        console.say("\n".join(["next:", *(f"  {step}" for step in steps)]))
 
 
 def append(paths: Paths, text: str) -> None:
@@ -108,16 +190,17 @@ def append(paths: Paths, text: str) -> None:
     from autopilot.config.atomic import write_atomically
     from autopilot.config.load import load
 
-    target = paths.config_file
+    target = paths.config_file.resolve()  # a link to a file kept elsewhere stays a link
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     before = target.read_bytes() if target.exists() else None
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600
     joined = ((before.rstrip() + b"\n\n") if before and before.strip() else b"") + text.encode()
-    write_atomically(target, joined)
+    write_atomically(target, joined, mode=mode)
     try:
         load(paths)
     except ConfigError:
         if before is None:
             target.unlink()
         else:
-            write_atomically(target, before)
+            write_atomically(target, before, mode=mode)
         raise

@@ -54,6 +54,11 @@ class BackendNodeStack:
             "no-test-command", f"{what}, which gives no report that can be read", hint=custom.HOW
         )
 
+    def shown_test(self, base: Tree, policy: Policy) -> tuple[str, ...]:
+        """Give the policy's command, or the base's own test script."""
+        run = node_facts.test_invocation(base)
+        return policy.commands.test or (tuple(run.argv) if run is not None else ())
+
     def setup(self, place: Place) -> Command | NotNeeded:
         """Restore `package-lock.json`, frozen."""
         if place.policy.commands.setup is not None:

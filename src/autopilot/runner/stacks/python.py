@@ -54,6 +54,13 @@ class PythonStack:
             return None
         return custom.refusal(policy)
 
+    def shown_test(self, base: Tree, policy: Policy) -> tuple[str, ...]:
+        """Give the policy's command, or the runner that the base's tests need."""
+        if policy.commands.test is not None:
+            return policy.commands.test
+        is_unittest = python_facts.test_runner(base) == "unittest"
+        return ("python3", "-m", "unittest" if is_unittest else "pytest")
+
     def setup(self, place: Place) -> Command | NotNeeded:
         """Restore `uv.lock` into an environment of ours outside the tree, frozen."""
         if place.policy.commands.setup is not None:

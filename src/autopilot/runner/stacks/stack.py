@@ -106,6 +106,10 @@ class Stack(Protocol):
         """Say why its tests could never be judged, before anybody is paid for work on it."""
         ...
 
+    def shown_test(self, base: Tree, policy: Policy) -> tuple[str, ...]:
+        """Give the test command as a person would type it; nothing when there is none. For showing only."""
+        ...
+
     def setup(self, place: Place) -> Command | NotNeeded:
         """Give the command that restores what the committed lock file names."""
         ...

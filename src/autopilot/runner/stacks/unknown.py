@@ -29,6 +29,10 @@ class UnknownStack:
         """Refuse a policy without a test command and its report."""
         return custom.refusal(policy)
 
+    def shown_test(self, base: Tree, policy: Policy) -> tuple[str, ...]:  # noqa: ARG002 - as above
+        """Give the policy's command."""
+        return policy.commands.test or ()
+
     def setup(self, place: Place) -> Command | NotNeeded:
         """Run the policy's set-up."""
         argv = place.policy.commands.setup
