@@ -81,6 +81,13 @@ def test_a_value_that_sqlite_cannot_hold_is_refused_and_no_bug(tmp_path: Path, v
         conn.execute(text("SELECT :value"), {"value": value})
 
 
+def test_a_path_too_long_for_sqlite_is_a_matter_of_configuration_and_no_bug(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*["x" * 100] * 6)
+    deep.mkdir(parents=True)
+    with pytest.raises(ConfigError, match="database-unwritable"):
+        open_store(deep / "autopilot.db", FakeClock())
+
+
 def test_a_reader_cannot_write(tmp_path: Path) -> None:
     store = queue.new_store(tmp_path)
     with pytest.raises(ConfigError, match="database-unwritable"), store.read() as conn:

@@ -87,17 +87,18 @@ def translated(database: Path) -> Iterator[None]:
     except (OverflowError, UnicodeEncodeError) as exc:
         what = f"the database cannot hold that value: {exc}"
         raise RefusedError("value-unstorable", what, hint="mend the number or the text") from exc
-    except sa_exc.DBAPIError as exc:
-        code = getattr(exc.orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    except (sa_exc.DBAPIError, sqlite3.Error) as exc:  # the second: where the driver is used by itself
+        orig = exc.orig if isinstance(exc, sa_exc.DBAPIError) else exc
+        code = getattr(orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
         if code in _BUSY:
             raise _busy(database) from exc
         if code in _DAMAGED:
-            raise damaged(database, str(exc.orig)) from exc
+            raise damaged(database, str(orig)) from exc
         if code == sqlite3.SQLITE_FULL:
             what = f"no room left to write the database {database}"
             raise ConfigError("database-full", what, hint="free disk space") from exc
         if code in _UNUSABLE:
-            what = f"the database {database} cannot be written: {exc.orig}"
+            what = f"the database {database} cannot be written: {orig}"
             hint = "check the owner and the disk of its folder"
             raise ConfigError("database-unwritable", what, hint=hint) from exc
         raise
