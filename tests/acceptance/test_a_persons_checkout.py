@@ -117,6 +117,34 @@ def test_a_repository_without_a_remote_gets_its_branch_and_nothing_that_is_check
     assert after == before
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.field_report("VER-002")
+def test_a_daemon_whose_shell_points_git_at_the_checkout_does_not_touch_it(
+    make_person: MakePerson, tmp_path: Path
+) -> None:
+    project = small_project()
+    commit = "git -c user.name=T -c user.email=t@example.org commit -q --allow-empty -m x"
+    throw_away = f'cd "$(mktemp -d)" && git init -q && {commit} && cd "$OLDPWD"\n'
+    check = {"check.sh": throw_away + project.files["check.sh"]}
+    repo = make_repo(tmp_path / "repositories", project=project, extra_files=check)
+    inside = repo.checkout / ".git"
+    shell = {
+        "GIT_DIR": str(inside),
+        "GIT_INDEX_FILE": str(inside / "index"),
+        "GIT_WORK_TREE": str(repo.checkout),
+        "GIT_AUTHOR_NAME": "Somebody Else",
+    }
+    before = fingerprint(repo.checkout)
+    mender = agents.mends(tmp_path / "agents", project)
+    person = make_person(repos={"shop": repo}, agents={"mender": mender}, env=shell)
+    person.begins()
+    ticket = person.waits(person.adds("Say what is right"))
+    assert ticket["state"] == "published", person.does("why", ticket["id"])
+    assert git(repo.remote, "log", "-1", "--format=%an", ticket["head"]) == "Pat Doe"
+    assert fingerprint(repo.checkout) == before
+
+
 def unborn(folder: Path) -> Path:
     return repo_layouts.unborn_repo(folder).checkout
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from autopilot.config.clock import SystemClock
@@ -20,6 +21,7 @@ from tests.support.person import Person
 from tests.support.repos import Repo, make_repo
 from tests.support.scenarios import library
 from tests.support.scenarios.steps import Scenario
+from tests.support.wait import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -163,3 +165,30 @@ def test_a_question_of_the_model_is_answered_by_a_person_and_the_work_goes_on(
     person.does("answer", name, "The first ones do.")
     assert person.waits(name, "published", "failed")["state"] == "published"
     assert len(person.drafts("bill")) == 1
+
+
+@pytest.mark.field_report("AGT-010")
+def test_cancelling_ends_the_real_client_and_everything_it_started(
+    night: Night, repo: Repo, claude_binary: Path
+) -> None:
+    def clients() -> list[int]:
+        found = psutil.process_iter(["exe", "cmdline"])
+        return [
+            one.pid for one in found if str(claude_binary) in (one.info["exe"], *(one.info["cmdline"] or ()))
+        ]
+
+    person = night(library.edit_then_hang(repo.project))
+    person.begins()
+    name = person.adds("Lose no cent")
+    worktree = person.paths.worktree(name)
+    broken = worktree / repo.project.broken_path
+    wait_until(
+        lambda: broken.exists() and broken.read_text() == repo.project.fixed_file(),
+        60,
+        "the client has edited",
+    )
+    assert clients()
+    person.does("cancel", name)
+    assert person.waits(name)["state"] == "cancelled"
+    assert clients() == []
+    assert not person.drafts("bill")

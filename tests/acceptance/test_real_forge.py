@@ -247,3 +247,21 @@ def test_a_token_that_the_forge_refuses_parks_the_commit_for_a_credential(
     person.does("resume", name)
     assert person.waits(name, "published", "failed")["state"] == "published"
     assert os.fspath(person.folder) not in (the_draft(forge).body or "")
+
+
+def test_cancelling_during_the_push_leaves_one_draft_at_most_and_a_ticket_that_says_how_it_ended(
+    make_shopkeeper: Callable[..., Person], forge: Forge
+) -> None:
+    person = make_shopkeeper()
+    person.begins()
+    forge.fail_next(faults.slow(PUSH, delay_s=1.5))
+    name = person.adds(TITLE)
+    wait_until(lambda: forge.arrivals("git-receive-pack"), 60, "the push is under way")
+    person.does("cancel", name)
+    ticket = person.waits(name)
+    drafts = forge.pulls.all(PROJECT)
+    assert (ticket["state"], len(drafts)) in {("cancelled", 0), ("published", 1)}
+    person.types("retry", name)
+    ended = person.waits(name, "published", "failed", "parked")
+    assert ended["state"] == "published", person.does("why", name)
+    assert the_draft(forge).sha == ended["head"]

@@ -152,6 +152,7 @@ def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[Ga
         live,
         recorded_branch=result.branch,
         gates=gates,
+        attempted=_attempted(shop, live),
         settings=shop.settings,
         paths=shop.paths,
         now_ms=shop.now_ms(),
@@ -162,3 +163,13 @@ def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[Ga
     spec_file.parent.mkdir(mode=0o700, exist_ok=True)
     write_atomically(spec_file, spec.model_dump_json(indent=1).encode())
     return shop.supervisor.start(publisher_launch(shop, spec, spec_file))
+
+
+def _attempted(shop: Shop, live: LivePublication) -> list[str]:
+    """Give the commits of earlier publications that may have reached the branch, unheard of."""
+    with shop.store.read() as conn:
+        rows = queries_runs.publications_of(conn, live.ticket.id)
+    here = live.publication
+    return [
+        row.head for row in rows if row.branch == here.branch and row.pushed is None and row.id != here.id
+    ]

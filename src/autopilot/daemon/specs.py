@@ -94,6 +94,7 @@ def publish_spec(
     *,
     recorded_branch: str,
     gates: Sequence[GateRecord],
+    attempted: Sequence[str],
     settings: Settings,
     paths: Paths,
     now_ms: int,
@@ -104,6 +105,7 @@ def publish_spec(
         live: the publication, with what was written down before anything is pushed.
         recorded_branch: what the run itself recorded; the publisher compares.
         gates: the ledger's entries for the commit.
+        attempted: other commits whose push to the branch was begun and never confirmed.
         settings: where it goes.
         paths: where everything is.
         now_ms: UTC epoch ms.
@@ -130,6 +132,7 @@ def publish_spec(
         head=publication.head,
         recorded_branch=recorded_branch,
         expected_remote_head=publication.expected_remote_head,
+        attempted_heads=tuple(attempted),
         idempotency_key=publication.idempotency_key,
         identity=settings.identity,
         recorded_gates=tuple(gates),

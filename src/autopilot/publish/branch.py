@@ -1,7 +1,8 @@
 """Whether the branch may be pushed, and the push: one exact commit, against one expected old value.
 
 A refusal is final. A push is never forced, and a person's commit is never written over: the remote must hold
-exactly what we pushed last, or nothing when we never pushed. Must not create or change a pull request.
+exactly what we pushed last, or began to push, or nothing when we never did. Must not create or change a pull
+request.
 Source: git-push(1), `--force-with-lease=<refname>:<expect>`; an empty <expect> means the ref must not exist.
 """
 
@@ -48,7 +49,7 @@ def next_step(spec: PublishSpec, seen: Remote, known: Known | None) -> Next:
         _check_pull_request(spec, known)
     if seen.branch == spec.head:
         return Next.PUSHED_ALREADY
-    if seen.branch == spec.expected_remote_head:
+    if seen.branch == spec.expected_remote_head or seen.branch in spec.attempted_heads:
         return Next.PUSH
     pr = known.pr if known else None
     if seen.branch is None:
@@ -95,8 +96,13 @@ def _check_pull_request(spec: PublishSpec, known: Known) -> None:
         )
 
 
-def push(ctx: Context, access: Access) -> None:
+def push(ctx: Context, access: Access, *, over: str | None) -> None:
     """Push the commit, and believe only what the remote shows afterwards.
+
+    Args:
+        ctx: the publication.
+        access: lends git the credential.
+        over: what the branch holds, as it was judged; None = there is no such branch.
 
     Raises:
         TransientError: it did not arrive, and may be tried again.
@@ -104,13 +110,13 @@ def push(ctx: Context, access: Access) -> None:
     """
     failure: GitError | None = None
     try:
-        ctx.git.run(*push_arguments(ctx.spec), git_dir=ctx.staging, env=access.env)
+        ctx.git.run(*push_arguments(ctx.spec, over=over), git_dir=ctx.staging, env=access.env)
     except GitError as exc:
         failure = exc
     seen = remote.look(ctx, access)
     if seen.branch == ctx.spec.head:
         return
-    if seen.branch != ctx.spec.expected_remote_head:
+    if seen.branch != over:
         what = f"the branch {ctx.spec.branch!r} changed on the remote while we pushed"
         raise _conflict("branch-conflict", what) from failure
     if failure is None:
@@ -120,7 +126,7 @@ def push(ctx: Context, access: Access) -> None:
     raise refusal(failure, access) from failure
 
 
-def push_arguments(spec: PublishSpec) -> tuple[str, ...]:
+def push_arguments(spec: PublishSpec, *, over: str | None) -> tuple[str, ...]:
     """Give the one form in which we ever push."""
     ref = f"refs/heads/{spec.branch}"
     return (
@@ -130,7 +136,7 @@ def push_arguments(spec: PublishSpec) -> tuple[str, ...]:
         "--no-signed",
         "--no-follow-tags",
         "--recurse-submodules=no",
-        f"--force-with-lease={ref}:{spec.expected_remote_head or ''}",
+        f"--force-with-lease={ref}:{over or ''}",
         "--",
         spec.forge.push_url,
         f"{spec.head}:{ref}",

@@ -64,7 +64,7 @@ def deliver(ctx: Context, rerun: tuple[GateRecord, ...]) -> Delivered:
         if known is not None and step is Next.MERGED_ALREADY:
             return Delivered(pushed=ctx.spec.head, behind=moved.behind, pr=known.pr, code="already-merged")
         if step is Next.PUSH:
-            branch.push(ctx, access)
+            branch.push(ctx, access, over=seen.branch)
         ctx.progress.note(Event.PUBLISH_PUSHED, head=ctx.spec.head, step=step.value)
         try:
             pr, code = _open(ctx, forge, known, facts)

@@ -76,6 +76,9 @@ class PublishSpec(Record):
     expected_remote_head: Sha | None = Field(
         description="what we pushed last; None = the branch must not exist"
     )
+    attempted_heads: tuple[Sha, ...] = Field(
+        default=(), description="commits we may have pushed to the branch without hearing whether it worked"
+    )
     idempotency_key: str
     identity: Identity
     recorded_gates: tuple[GateRecord, ...]

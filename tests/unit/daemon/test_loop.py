@@ -143,6 +143,25 @@ class TestOperator:
         assert stage.state() is State.CANCELLED
         assert stage.publish_specs() == []
 
+    def test_after_a_cancel_in_mid_push_the_next_commit_may_stand_where_the_first_one_may_be(
+        self, stage: Stage, loop: Loop
+    ) -> None:
+        queue.add(stage.store)
+        loop.tick()
+        stage.commit()
+        loop.tick()
+        desk.cancel(stage.desk(), "1")
+        stage.supervisor.end(stage.publication().id, Ending("the process ended with code 75", "cancelled"))
+        loop.tick()
+        assert stage.state() is State.CANCELLED
+        desk.retry(stage.desk(), "1")
+        loop.tick()
+        other = "d" * 40
+        again = queue.result(stage.claim_of("T-1"), base="main", head=other, gates=queue.gates(other))
+        stage.hand_in(again)
+        loop.tick()
+        assert [spec.attempted_heads for spec in stage.publish_specs()] == [(), (queue.HEAD,)]
+
     def test_off_lets_running_runs_finish_and_starts_nothing_more(self, stage: Stage, loop: Loop) -> None:
         queue.add(stage.store)
         loop.tick()

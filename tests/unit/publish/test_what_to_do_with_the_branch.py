@@ -76,10 +76,18 @@ def test_a_persons_work_or_decision_is_in_the_way(
     assert caught.value.pr == (pull.pr if pull else None)
 
 
+@pytest.mark.parametrize("pushed_last", [None, BASE])
+def test_a_commit_of_ours_whose_push_was_cut_short_is_in_nobodys_way(pushed_last: str | None) -> None:
+    wanted = spec(expected_remote_head=pushed_last, attempted_heads=(OTHER,))
+    assert next_step(wanted, remote(OTHER), None) is Next.PUSH
+    with pytest.raises(Stop):
+        next_step(wanted, remote("9" * 40), None)
+
+
 @pytest.mark.field_report("PUB-013")
 @pytest.mark.parametrize("pushed_last", [None, OTHER])
 def test_a_push_names_one_commit_one_branch_and_the_expected_old_value(pushed_last: str | None) -> None:
-    words = push_arguments(spec(expected_remote_head=pushed_last))
+    words = push_arguments(spec(expected_remote_head=pushed_last), over=pushed_last)
     ref = "refs/heads/autopilot/t-3-x"
     assert f"--force-with-lease={ref}:{pushed_last or ''}" in words
     assert words[-3:] == ("--", "/srv/demo.git", f"{HEAD}:{ref}")
