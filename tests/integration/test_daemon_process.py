@@ -32,6 +32,7 @@ def refused(daemon: Daemon) -> tuple[int, str]:
     return code, daemon.said()
 
 
+@pytest.mark.field_report("DMN-007")
 def test_a_second_daemon_is_refused_and_told_which_process_holds_the_place(daemon: Daemon) -> None:
     """DMN-007: two processes read the same due row; the night ran twice."""
     first = daemon.start()
@@ -63,6 +64,7 @@ def test_a_killed_daemon_leaves_nothing_that_stops_the_next(daemon: Daemon) -> N
     assert daemon.stop() == ExitCode.OK
 
 
+@pytest.mark.field_report("DMN-010")
 def test_it_starts_with_the_smallest_environment_a_service_manager_gives(tmp_path: Path) -> None:
     """DMN-010: a service crash-looped because its interpreter was looked for on PATH."""
     daemon = Daemon(tmp_path / "home", config=CONFIG)
@@ -119,6 +121,7 @@ def gone(database: Path) -> None:
     database.unlink()
 
 
+@pytest.mark.field_report("DMN-024")
 @pytest.mark.parametrize("damage", [middle_overwritten, emptied, replaced_beside_an_old_log, gone])
 def test_a_damaged_queue_is_never_taken_for_an_empty_one(
     daemon: Daemon, damage: Callable[[Path], None]

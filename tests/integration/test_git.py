@@ -63,6 +63,7 @@ def test_a_question_is_answered_by_the_exit_code(git: Git, repo: Repo) -> None:
     assert caught.value.git_exit_code == 129
 
 
+@pytest.mark.field_report("GIT-026")
 def test_names_of_any_bytes_come_back_unquoted(git: Git, repo: Repo) -> None:
     # Field report GIT-026.
     write_files(repo.checkout, dict.fromkeys(NASTY_NAMES, "x"))
@@ -79,6 +80,7 @@ def test_a_path_is_a_name_and_never_a_pattern(git: Git, repo: Repo) -> None:
     assert sorted(staged) == [b":(top)*", b"glob[a].txt"]
 
 
+@pytest.mark.field_report("VER-002")
 def test_our_own_git_variables_never_reach_git(
     git: Git, repo: Repo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -111,6 +113,7 @@ def test_our_own_git_variables_never_reach_git(
     assert {path: path.read_bytes() for path in user.rglob("*") if path.is_file()} == raw
 
 
+@pytest.mark.field_report("GIT-017")
 def test_no_hook_runs_whatever_the_command(git: Git, repo: Repo, tmp_path: Path) -> None:
     # Field report GIT-017.
     trap = set_hooks(repo.checkout, tmp_path / "mark", then=HANG)
@@ -122,6 +125,7 @@ def test_no_hook_runs_whatever_the_command(git: Git, repo: Repo, tmp_path: Path)
     assert trap.sprung() == ()
 
 
+@pytest.mark.field_report("GIT-016")
 def test_no_commit_is_signed_and_no_passphrase_is_waited_for(git: Git, repo: Repo, tmp_path: Path) -> None:
     # Field report GIT-016.
     trap = set_signing(repo.checkout, tmp_path / "mark")

@@ -21,6 +21,7 @@ LAYOUTS: dict[str, Callable[[Path], Repo]] = {
 }
 
 
+@pytest.mark.field_report("GIT-040")
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_paths_and_commits_are_found_through_git_itself(tmp_path: Path, layout: str) -> None:
     repo = LAYOUTS[layout](tmp_path)

@@ -74,6 +74,7 @@ def test_arguments_are_never_read_by_a_shell(tmp_path: Path) -> None:
     assert not (tmp_path / "owned").exists()
 
 
+@pytest.mark.field_report("AGT-005")
 def test_standard_input_is_empty_even_when_ours_never_ends(tmp_path: Path) -> None:
     # Field report AGT-005: a child that reads standard input blocks for ever on one it inherited.
     code = (
@@ -132,6 +133,7 @@ def test_a_missing_folder_is_named_as_such_and_not_as_a_missing_program(tmp_path
     assert ended.spawn_error == f"the folder {tmp_path / 'gone'} does not exist"
 
 
+@pytest.mark.field_report("DMN-010")
 def test_a_bare_name_is_looked_up_in_the_path_the_child_gets(tmp_path: Path) -> None:
     # Field report DMN-010: what a person's shell finds, a service with a minimal PATH does not.
     tool = tmp_path / "bin" / "tool"

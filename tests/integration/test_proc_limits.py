@@ -43,6 +43,7 @@ def test_silence_is_measured_on_the_clock_that_stops_while_the_machine_sleeps(tm
     assert (ended.stopped, ended.code) == ("", 0)
 
 
+@pytest.mark.field_report("AGT-012")
 def test_a_flood_without_a_newline_is_cut_at_the_ceiling(tmp_path: Path) -> None:
     # Field report AGT-012, the variant without any newline.
     flood = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
@@ -58,6 +59,7 @@ def test_errors_count_towards_the_ceiling(tmp_path: Path) -> None:
     assert (tmp_path / "err").stat().st_size == 1_000_000
 
 
+@pytest.mark.field_report("AGT-012")
 def test_a_line_of_fifty_megabytes_arrives_in_small_chunks_and_the_next_line_whole(tmp_path: Path) -> None:
     # Field report AGT-012: a reader by lines died of a long one, or lost what came after it.
     sizes: list[int] = []
@@ -75,6 +77,7 @@ def test_a_line_of_fifty_megabytes_arrives_in_small_chunks_and_the_next_line_who
     assert len(ended.tail) == 64 * 1024
 
 
+@pytest.mark.field_report("AGT-034", "AGT-036")
 def test_bytes_that_are_no_text_come_through_unchanged(tmp_path: Path) -> None:
     # Field reports AGT-034 and AGT-036: a strict decoder on the way hid the exit code and the result.
     noise = b'{"a":"\xe4[log] x\n\xbb\xb6"}\n\xff\0\r\n\xef\xbb\xbf{"type":"result"}'
@@ -117,6 +120,7 @@ def test_whom_we_started_is_told_at_once(tmp_path: Path) -> None:
     assert (int(ended.tail), was_alive, proc.is_alive(who)) == (who.pid, True, False)
 
 
+@pytest.mark.field_report("AGT-013")
 @pytest.mark.parametrize("broken", ["on_output", "should_stop", "on_start"])
 def test_a_callback_that_breaks_ends_the_program_and_is_heard(tmp_path: Path, broken: str) -> None:
     # Field report AGT-013: the reader died, the child went on, and the run looked alive for ever.

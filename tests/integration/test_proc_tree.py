@@ -77,6 +77,7 @@ def test_nothing_lives_on_after_a_normal_end(folder: Path, holds_output: bool) -
     assert (len(agent.noted_pids()), agent.living()) == (1, [])
 
 
+@pytest.mark.field_report("AGT-010")
 def test_nothing_lives_on_after_a_stop_and_no_file_grows(folder: Path) -> None:
     # Field report AGT-010: the agent under a runner that timed out went on for 35 hours.
     agent = agents.write_agent(

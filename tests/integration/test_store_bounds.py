@@ -46,6 +46,7 @@ def always(end: Outcome | decide.LossCause) -> Play:
     return play
 
 
+@pytest.mark.field_report("DMN-039")
 @pytest.mark.parametrize(
     ("end", "publishes"),
     [
@@ -67,6 +68,7 @@ def test_dmn_039_a_thousand_hours_of_one_bad_end_cost_a_bounded_number_of_runs(
     assert queue.look(store, "T-2").sessions == 0  # what depends on it never starts
 
 
+@pytest.mark.field_report("DMN-039")
 @pytest.mark.covers("B09")
 def test_dmn_039_what_is_parked_stays_parked_whatever_else_goes_on(store: Store, clock: FakeClock) -> None:
     night = Night(store, clock, RULES, always(Outcome.GATES_FAILED))
@@ -80,6 +82,7 @@ def test_dmn_039_what_is_parked_stays_parked_whatever_else_goes_on(store: Store,
     assert before.waiting_for is WaitingFor.BREAKER
 
 
+@pytest.mark.field_report("DMN-039")
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     ends=st.lists(st.sampled_from([*Outcome, *LOSSES]), min_size=40, max_size=40),
@@ -113,6 +116,7 @@ def test_dmn_039_any_mixture_of_ends_is_bounded_and_counters_never_go_back(
     store.close()
 
 
+@pytest.mark.field_report("DMN-039")
 def test_dmn_039_even_a_person_who_retries_for_ever_meets_the_limit_of_runs(
     store: Store, clock: FakeClock
 ) -> None:
@@ -126,6 +130,7 @@ def test_dmn_039_even_a_person_who_retries_for_ever_meets_the_limit_of_runs(
     assert (seen.sessions, seen.state) == (RULES.sessions_per_ticket, State.QUEUED)
 
 
+@pytest.mark.field_report("DMN-039")
 def test_dmn_039_the_tickets_own_ceiling_ends_what_the_counters_would_allow(
     store: Store, clock: FakeClock
 ) -> None:
@@ -135,6 +140,7 @@ def test_dmn_039_the_tickets_own_ceiling_ends_what_the_counters_would_allow(
     assert queue.look(store, ticket.id).spent_micro_usd == 10 * USD
 
 
+@pytest.mark.field_report("DMN-051")
 @pytest.mark.parametrize("restarts", [False, True])
 def test_dmn_051_a_run_that_never_writes_its_end_is_counted_all_the_same(
     tmp_path: Path, clock: FakeClock, restarts: bool
@@ -163,6 +169,7 @@ def test_dmn_051_a_run_that_never_writes_its_end_is_counted_all_the_same(
     store.close()
 
 
+@pytest.mark.field_report("DMN-052")
 def test_dmn_052_a_ticket_that_fails_at_once_backs_off_and_starves_nobody(
     store: Store, clock: FakeClock
 ) -> None:
@@ -188,6 +195,7 @@ def test_dmn_052_a_ticket_that_fails_at_once_backs_off_and_starves_nobody(
     assert launched[1:21] == [f"T-{number}" for number in range(2, 22)]  # all good ones before its second try
 
 
+@pytest.mark.field_report("DMN-052")
 def test_dmn_052_the_counter_survives_a_requeue_by_the_machine_and_a_restart(
     tmp_path: Path, clock: FakeClock
 ) -> None:
@@ -206,6 +214,7 @@ def test_dmn_052_the_counter_survives_a_requeue_by_the_machine_and_a_restart(
 TABLES = ("tickets", "history", "attempts", "ledger", "exchanges", "gates", "breakers")
 
 
+@pytest.mark.field_report("DMN-051")
 @pytest.mark.parametrize("table", TABLES)
 def test_dmn_051_a_write_that_fails_halfway_leaves_nothing_of_its_move(
     store: Store, clock: FakeClock, table: str
@@ -232,6 +241,7 @@ def test_dmn_051_a_write_that_fails_halfway_leaves_nothing_of_its_move(
     assert parked.state is State.PARKED
 
 
+@pytest.mark.field_report("DMN-051")
 def test_dmn_051_a_publication_that_fails_halfway_leaves_nothing_of_its_move(store: Store) -> None:
     committed = queue.commit(store, queue.add(store))
     with store.write() as conn:

@@ -45,6 +45,7 @@ def counts(store: Store) -> dict[State, int]:
         return {state: number for state, number in queries_tickets.counts(conn).items() if number}
 
 
+@pytest.mark.field_report("DMN-007")
 @pytest.mark.covers("B17")
 def test_dmn_007_fifty_due_tickets_are_claimed_once_each(store: Store, pool: Executor) -> None:
     for _ in range(50):
@@ -56,6 +57,7 @@ def test_dmn_007_fifty_due_tickets_are_claimed_once_each(store: Store, pool: Exe
     assert counts(store) == {State.RUNNING: 50}
 
 
+@pytest.mark.field_report("DMN-008")
 @pytest.mark.covers("B17")
 def test_dmn_008_no_lock_error_reaches_a_caller_and_no_update_is_lost(store: Store, pool: Executor) -> None:
     for _ in range(80):
@@ -69,6 +71,7 @@ def test_dmn_008_no_lock_error_reaches_a_caller_and_no_update_is_lost(store: Sto
     assert (spending.settled_micro_usd, spending.reserved_micro_usd) == (80 * USD, 0)
 
 
+@pytest.mark.field_report("DMN-008")
 def test_dmn_008_a_read_that_turns_into_a_write_cannot_be_overtaken(store: Store) -> None:
     ticket = queue.add(store)
     with closing(sqlite3.connect(store.database, isolation_level=None, timeout=0)) as other:

@@ -154,6 +154,7 @@ def test_a_relative_folder_never_stays_in_the_path() -> None:
     assert child({"PATH": ".:/a::bin:/b:./c"})["PATH"].split(":")[:2] == ["/a", "/b"]
 
 
+@pytest.mark.field_report("DMN-010")
 def test_the_usual_folders_are_searched_even_with_a_services_short_path() -> None:
     # Field report DMN-010.
     found = environ.search_path({"PATH": "/usr/bin:/bin", "HOME": "/me"}).split(os.pathsep)

@@ -8,6 +8,7 @@ from autopilot.config.tokens import holds_secret, redact
 FAKE_TOKEN = "gh" + "p_" + "a1B2" * 9
 
 
+@pytest.mark.field_report("AGT-036")
 @pytest.mark.parametrize(
     ("raw", "shown"),
     [

@@ -229,6 +229,7 @@ def test_why_gives_a_failed_ticket_its_hint_before_the_way_back(stage: Stage) ->
     assert view.next_step(failed, is_held=False) == "free some disk; then autopilot retry T-1"
 
 
+@pytest.mark.field_report("DMN-024")
 def test_health_is_red_when_the_queue_cannot_be_read(stage: Stage, routes: Routes) -> None:
     """DMN-024: the health check did not touch the store and stayed green over a broken one."""
     assert get(routes, "/v1/health")["status"] == "ok"

@@ -59,6 +59,7 @@ SPOIL = {
 
 
 class TestFaults:
+    @pytest.mark.field_report("DMN-051")
     @pytest.mark.parametrize(
         "error",
         [
@@ -224,6 +225,7 @@ class TestFaults:
 
 
 class TestBreaker:
+    @pytest.mark.field_report("AGT-022")
     @pytest.mark.covers("E01")
     def test_an_agent_whose_every_failure_looks_alike_does_not_eat_the_queue(
         self, stage: Stage, loop: Loop
