@@ -128,6 +128,7 @@ DAMAGE: dict[str, Callable[[Path], None]] = {
 }
 
 
+@pytest.mark.field_report("DMN-024")
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE.keys())
 def test_dmn_024_a_damaged_database_is_refused_by_name_and_left_as_it_is(
     tmp_path: Path, damage: Callable[[Path], None]
@@ -142,6 +143,7 @@ def test_dmn_024_a_damaged_database_is_refused_by_name_and_left_as_it_is(
     assert database.read_bytes() == before
 
 
+@pytest.mark.field_report("DMN-024")
 def test_dmn_024_a_database_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     database = filled(tmp_path, 1)
     database.unlink()
@@ -151,6 +153,7 @@ def test_dmn_024_a_database_that_is_gone_is_not_made_anew(tmp_path: Path) -> Non
     assert not database.exists()
 
 
+@pytest.mark.field_report("DMN-024")
 def test_dmn_024_an_old_database_under_a_newer_log_is_never_an_empty_queue(tmp_path: Path) -> None:
     database = filled(tmp_path, 50)
     old = database.read_bytes()
@@ -171,6 +174,7 @@ def test_dmn_024_an_old_database_under_a_newer_log_is_never_an_empty_queue(tmp_p
         again.close()
 
 
+@pytest.mark.field_report("DMN-024")
 def test_dmn_024_tickets_that_contradict_their_history_are_damage(tmp_path: Path) -> None:
     database = filled(tmp_path, 3)
     with closing(sqlite3.connect(database)) as raw:
@@ -180,6 +184,7 @@ def test_dmn_024_tickets_that_contradict_their_history_are_damage(tmp_path: Path
         open_store(database, FakeClock(), role="daemon")
 
 
+@pytest.mark.field_report("DMN-024")
 def test_dmn_024_damage_met_while_reading_is_named_and_health_sees_it(tmp_path: Path) -> None:
     database = filled(tmp_path)
     store = open_store(database, FakeClock(), role="cli")
