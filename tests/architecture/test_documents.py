@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 
@@ -38,6 +39,39 @@ def test_a_command_or_script_that_does_not_exist_is_found() -> None:
     assert commands("Use `autopilot frobnicate x`.") == {"frobnicate"}
     assert commands("```\nA=b autopilot add x\nautopilot undo\n```\n") == {"add", "undo"}
     assert scripts("run script/frob or script/test") == {"script/frob", "script/test"}
+
+
+def words_of(module: str) -> set[str]:
+    """First words that the entry point of a part matches on: `run`, `verify`, …"""
+    tree = ast.parse((ROOT / "src" / "autopilot" / module / "__main__.py").read_text(encoding="utf-8"))
+    firsts = [
+        node.patterns[0] for node in ast.walk(tree) if isinstance(node, ast.MatchSequence) and node.patterns
+    ]
+    values = [first.value for first in firsts if isinstance(first, ast.MatchValue)]
+    return {
+        value.value for value in values if isinstance(value, ast.Constant) and isinstance(value.value, str)
+    }
+
+
+@pytest.mark.covers("B07")
+def test_one_document_says_what_each_entry_point_may_do_unattended_and_what_it_never_does() -> None:
+    text = (ROOT / "docs" / "unattended-contract.md").read_text(encoding="utf-8")
+    rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")][2:]
+    assert all(len(row) == 3 and all(cell.strip() for cell in row) for row in rows)
+    entries = " ".join(row[0] for row in rows)
+    starts = [path.parent for path in tree_files() if path.parts[0] == "src" and path.name == "__main__.py"]
+    assert {"autopilot.runner", "autopilot.publish"} <= {".".join(start.parts[1:]) for start in starts}
+    for start in starts:
+        name = ".".join(start.parts[1:])
+        if start.parts[2] == "daemon":  # the command line and the daemon that it starts
+            assert {"`autopilot` (command line)", "the daemon", "the agent"} <= {
+                row[0].strip() for row in rows
+            }
+            continue
+        assert f"`{name}`" in entries or f"`{name} " in entries
+        assert [word for word in words_of(start.parts[2]) if f"`{name} {word}`" not in entries] == []
+    assert words_of("runner") == {"run", "verify"}
+    assert "unattended-contract.md" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_the_first_screen_of_the_readme_names_the_demo_and_the_tests() -> None:

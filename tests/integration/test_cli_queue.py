@@ -65,6 +65,9 @@ def test_the_same_source_key_twice_is_one_ticket(cli: Cli) -> None:
         (["--file", "nowhere.md"], "file-unreadable", "nowhere.md", "check the path"),
         ([], "no-text", "no text", 'autopilot add "what to do"'),
         (["list"], "not-a-ticket", "'list' is a command", "did you mean: autopilot list?"),
+        ([" Status "], "not-a-ticket", "'Status' is a command", "did you mean: autopilot status?"),
+        (["#12"], "reference-alone", "#12 names an issue", "--source-key '#12'"),
+        (["PROJ-7"], "reference-alone", "PROJ-7 names an issue", "--source-key"),
     ],
 )
 def test_a_ticket_that_cannot_be_worked_on_is_refused_by_the_name_of_its_field(

@@ -16,6 +16,7 @@ LAYOUTS: dict[str, Callable[[Path], Repo]] = {
     "clone": lambda root: make_repo(root / "r"),
     "linked worktree": lambda root: repo_layouts.linked_worktree(make_repo(root / "r"), root / "linked"),
     "bare with worktrees": lambda root: repo_layouts.bare_with_worktrees(root / "r"),
+    "submodule": lambda root: repo_layouts.submodule_checkout(make_repo(root / "r"), root / "outer"),
     "symbolic link": lambda root: repo_layouts.symlinked_repo(make_repo(root / "r"), root / "links"),
     "shallow": lambda root: repo_layouts.shallow_clone(make_repo(root / "r"), root / "shallow"),
 }

@@ -148,7 +148,8 @@ def test_a_red_commit_that_nobody_changed_gets_no_second_chance_by_luck(host: Ho
 
 @pytest.mark.field_report("AGT-021")
 @pytest.mark.parametrize(
-    "end", ["sys.exit(1)", "os._exit(137)", "os.kill(os.getpid(), 9)", "os.kill(os.getpid(), 15)"]
+    "end",
+    ["sys.exit(1)", "os._exit(137)", "os._exit(143)", "os.kill(os.getpid(), 9)", "os.kill(os.getpid(), 15)"],
 )
 def test_a_bad_exit_after_a_good_result_keeps_the_work(
     host: Host, repo: Repo, tmp_path: Path, end: str

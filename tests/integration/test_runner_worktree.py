@@ -154,7 +154,9 @@ def test_no_hook_and_no_signing_of_the_users_is_ever_run(
     assert fingerprint(repo.checkout) == before
 
 
-@pytest.fixture(params=["plain", "dirty", "detached", "sparse", "linked", "bare-with-worktrees", "symlinked"])
+@pytest.fixture(
+    params=["plain", "dirty", "detached", "sparse", "linked", "submodule", "bare-with-worktrees", "symlinked"]
+)
 def checkout(request: pytest.FixtureRequest, repo: Repo, tmp_path: Path) -> Repo:
     match request.param:
         case "dirty":
@@ -165,6 +167,8 @@ def checkout(request: pytest.FixtureRequest, repo: Repo, tmp_path: Path) -> Repo
             repo_layouts.sparse_checkout(repo)
         case "linked":
             repo = repo_layouts.linked_worktree(repo, tmp_path / "linked")
+        case "submodule":
+            repo = repo_layouts.submodule_checkout(repo, tmp_path / "outer")
         case "bare-with-worktrees":
             repo = repo_layouts.bare_with_worktrees(tmp_path / "layout")
         case "symlinked":

@@ -128,6 +128,13 @@ def linked_worktree(repo: Repo, path: Path, branch: str = "side") -> Repo:
     return replace(repo, checkout=path)
 
 
+def submodule_checkout(repo: Repo, root: Path) -> Repo:
+    """The repository as a submodule of another, as the checkout; its `.git` is a file (GIT-040)."""
+    outer = make_repo(root).checkout
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", repo.url, "inner")
+    return replace(repo, checkout=outer / "inner")
+
+
 def shallow_clone(repo: Repo, path: Path) -> Repo:
     """A clone with one commit of history, as the checkout."""
     git(path.parent, "clone", "-q", "--depth=1", repo.url, str(path))

@@ -14,7 +14,7 @@ from autopilot.config.nearest import nearest
 from autopilot.daemon import acts, transitions
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
-from autopilot.schemas.ids import short_id_of, ticket_id
+from autopilot.schemas.ids import short_id_of, source_name, ticket_id
 from autopilot.schemas.machine import State
 from autopilot.schemas.ticket import Ticket, TicketDraft
 from autopilot.schemas.units import MS_PER_S
@@ -69,6 +69,8 @@ def add(desk: Desk, fields: Mapping[str, Any], *, by: str = "operator") -> Answe
     repo = _repo_for(desk.settings, draft.repo)
     if draft.agent is not None:
         _known_agent(desk.settings, draft.agent)
+    if draft.source_key is not None:
+        draft = draft.model_copy(update={"source_key": source_name(draft.source_key, repo=repo)})
     enqueued = transitions.enqueue(desk.store, draft, repo=repo, by=by)
     return {"ticket": _ticket(enqueued.ticket), "is_new": enqueued.is_new}
 

@@ -13,6 +13,10 @@ BRANCH_PREFIX = "autopilot/"
 PROTECTED_BRANCHES = ("main", "master", "develop", "release/*", "hotfix/*")
 
 _MAX_SLUG_CHARS = 40
+_KEY = r"[A-Z][A-Z0-9_]+-[1-9][0-9]*"
+_ISSUE_PAGE = re.compile(r"https?://[^/\s]+/([^\s?#]+?)/(?:-/)?issues/([1-9][0-9]*)/?(?:[?#]\S*)?")
+_KEY_PAGE = re.compile(rf"https?://[^/\s]+/(?:[^\s?#]+/)?browse/({_KEY})/?(?:[?#]\S*)?")
+_REFERENCE = re.compile(rf"(?:[\w.-]+(?:/[\w.-]+)*)?#[1-9][0-9]*|{_KEY}", re.ASCII)
 _MAX_SHORT_ID = 2**63 - 1
 _MAX_ID_CHARS = 24
 _MAX_REF_BYTES = 200
@@ -37,6 +41,23 @@ def short_id_of(ticket: str) -> int:
         msg = f"not a ticket id: {ticket[:40]!r} (they look like T-12)"
         raise ValueError(msg)
     return int(match.group(1))
+
+
+def is_reference(text: str) -> bool:
+    """Tell whether the whole text names an issue: `PROJ-7`, `#12`, `name#12`, `owner/name#12` or its page."""
+    return any(pattern.fullmatch(text) for pattern in (_REFERENCE, _ISSUE_PAGE, _KEY_PAGE))
+
+
+def source_name(key: str, *, repo: str) -> str:
+    """Give one name to an issue, however it was written; what is no reference stays as it is.
+
+    A page's address becomes `owner/name#12` or `PROJ-7`; a bare `#12` is an issue of the ticket's repository.
+    """
+    if match := _ISSUE_PAGE.fullmatch(key):
+        return f"{match[1]}#{match[2]}"
+    if match := _KEY_PAGE.fullmatch(key):
+        return match[1]
+    return f"{repo}{key}" if key.startswith("#") and is_reference(key) else key
 
 
 def run_id(ticket: str, attempt: int, token: str) -> str:

@@ -105,6 +105,18 @@ def test_the_same_source_twice_is_one_ticket(routes: Routes) -> None:
     assert first["ticket"]["id"] == second["ticket"]["id"]
 
 
+def test_one_issue_is_one_ticket_however_it_is_referred_to(routes: Routes) -> None:
+    keys = ("shop/shop#12", "https://forge.example/shop/shop/issues/12", "https://x/shop/shop/-/issues/12/")
+    told = [post(routes, "/v1/tickets", title="x", repo="shop", source_key=key) for key in keys]
+    assert {each["ticket"]["id"] for each in told} == {"T-1"}
+
+
+def test_the_same_number_in_two_repositories_is_two_tickets(routes: Routes) -> None:
+    told = [post(routes, "/v1/tickets", title="x", repo=repo, source_key="#12") for repo in ("shop", "till")]
+    assert [each["is_new"] for each in told] == [True, True]
+    assert not post(routes, "/v1/tickets", title="x", repo="till", source_key="#12")["is_new"]
+
+
 def test_every_act_on_a_ticket_works_by_its_path(stage: Stage, routes: Routes) -> None:
     writes.turn_on(stage.store, by="test")
     loop = Loop(stage.shop)

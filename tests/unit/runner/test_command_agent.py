@@ -99,7 +99,9 @@ def test_its_own_result_line_counts_before_its_exit_code(
 
 
 @pytest.mark.field_report("AGT-021")
-@pytest.mark.parametrize("ending", [Ending(1, None, ""), Ending(137, None, ""), Ending(None, 9, "")])
+@pytest.mark.parametrize(
+    "ending", [Ending(1, None, ""), Ending(137, None, ""), Ending(143, None, ""), Ending(None, 9, "")]
+)
 def test_a_result_before_a_bad_exit_is_kept_with_a_warning(ending: Ending) -> None:
     report, _ = play(lines({"type": "result", "ok": True, "summary": "Did it."}), ending)
     assert report.final_text == "Did it."

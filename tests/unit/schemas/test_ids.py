@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 from autopilot.schemas.ids import (
     branch_name,
     is_protected_branch,
+    is_reference,
     ref_name_fault,
     run_id,
     short_id_of,
     slug,
+    source_name,
     ticket_id,
 )
 from tests.support.gitcmd import git_binary, git_environment
@@ -136,3 +138,45 @@ def test_a_branch_that_nobody_pushes_to_is_known_in_any_spelling(name: str) -> N
 @pytest.mark.parametrize("name", ["mainline", "releases/1", "autopilot/t-1-main", "hot-fix/1", "release"])
 def test_a_branch_that_only_looks_protected_is_not(name: str) -> None:
     assert not is_protected_branch(name)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("#12", "shop#12"),
+        ("till#12", "till#12"),
+        ("o/r#12", "o/r#12"),
+        ("g/s/r#12", "g/s/r#12"),
+        ("PROJ-7", "PROJ-7"),
+        ("https://forge.example/o/r/issues/12", "o/r#12"),
+        ("https://forge.example/o/r/issues/12?x=1#note-3", "o/r#12"),
+        ("https://forge.example/g/s/r/-/issues/12", "g/s/r#12"),
+        ("https://jira.example/browse/PROJ-7", "PROJ-7"),
+        ("http://jira.example/jira/browse/PROJ-7?focus=1", "PROJ-7"),
+    ],
+)
+def test_an_issue_has_one_name_however_it_is_written(written: str, name: str) -> None:
+    assert is_reference(written)
+    assert source_name(written, repo="shop") == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "#0",
+        "#",
+        "#12x",
+        "#1 2",
+        "# Mend it",
+        "proj-7",
+        "PROJ-0",
+        "Fix #12",
+        "#12 Fix",
+        "o/r#",
+        "https://x/o/r",
+    ],
+)
+def test_what_is_no_reference_is_a_text_and_a_key_of_its_own(text: str) -> None:
+    assert not is_reference(text)
+    assert source_name(text, repo="shop") == text

@@ -5,6 +5,7 @@ Must not read a secret's value; asks the network only for the tip of each base b
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _REMOTE_S = 20.0
 _SHOWN_SHA = 12
+_SSH = re.compile(r"(?:git\+)?ssh://|[^/:]+:(?!//)")
 
 
 def file(settings: Settings, paths: Paths) -> Check:
@@ -65,6 +67,18 @@ def agent(name: str, settings: Settings) -> Check:
         cure = f"set one of {', '.join(wanted)} where autopilot is started (docs/agents/{spec.kind}.md)"
         return blocked(label, f"{found} has no way to sign in: its runs see a HOME of their own", cure)
     return ok(label, found)
+
+
+def programs(settings: Settings) -> Iterator[Check]:
+    """Look for what git needs beside itself, where a run's git will look."""
+    places = environ.search_path(environ.current())
+    addresses = [address for repo in settings.repos for address in (repo.fetch_from, repo.push_to)]
+    if any(_SSH.match(address) for address in addresses):
+        found = shutil.which("ssh", path=places)
+        what = "ssh is not on PATH, and a repository is reached by it"
+        yield ok("ssh", found) if found else blocked("ssh", what, "install an ssh client")
+    found = shutil.which("git-lfs", path=places)
+    yield ok("git-lfs", found or "not on PATH; only a repository with large-file pointers needs it")
 
 
 def repository(repo: Repo, clock: Clock, paths: Paths) -> Check:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from autopilot.daemon.cli import console, door, given
 from autopilot.daemon.cli.verbs import VERBS
 from autopilot.schemas.errors import ExitCode, TicketError
+from autopilot.schemas.ids import is_reference
 from autopilot.schemas.units import parse_iso_ms
 
 if TYPE_CHECKING:
@@ -73,10 +74,18 @@ def read_text(args: argparse.Namespace) -> str:
     if not args.text and not args.title:
         raise TicketError("no-text", "the ticket has no text", hint='write: autopilot add "what to do"')
     text = " ".join(args.text)
-    if text in VERBS:
-        hint = f"did you mean: autopilot {text}? A ticket says in a sentence what to do"
-        raise TicketError("not-a-ticket", f"{text!r} is a command, not a ticket", hint=hint)
+    _check_says_what_to_do(text.strip())
     return text
+
+
+def _check_says_what_to_do(text: str) -> None:
+    if (verb := text.casefold()) in VERBS:
+        hint = f"did you mean: autopilot {verb}? A ticket says in a sentence what to do"
+        raise TicketError("not-a-ticket", f"{text!r} is a command, not a ticket", hint=hint)
+    if is_reference(text):
+        what = f"{text} names an issue, and no tracker is connected to read its text from"
+        hint = f"autopilot add --source-key '{text}' \"what to do\""
+        raise TicketError("reference-alone", what, hint=hint)
 
 
 def fields_of(args: argparse.Namespace, text: str) -> dict[str, Any]:

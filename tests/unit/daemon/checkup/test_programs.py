@@ -1,0 +1,50 @@
+"""Where the programs that git needs beside itself are found is said before the night."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autopilot.config.load import load
+from autopilot.config.paths import paths_below
+from autopilot.daemon.checkup import configured
+from autopilot.daemon.checkup.check import Check
+
+
+def seen(home: Path, *addresses: str) -> dict[str, Check]:
+    tables = [f'[[repo]]\nname = "r{n}"\nurl = "{address}"\n' for n, address in enumerate(addresses)]
+    (home / "config.toml").write_text("".join(tables))
+    return {check.name: check for check in configured.programs(load(paths_below(home)))}
+
+
+@pytest.fixture(autouse=True)
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, the only one that is searched."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setattr("autopilot.config.environ._USUAL_FOLDERS", ())
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+@pytest.mark.field_report("DMN-010")
+@pytest.mark.parametrize("address", ["git@forge.example:o/r.git", "ssh://git@forge.example/o/r.git"])
+def test_ssh_is_named_with_its_place_where_a_repository_needs_it(
+    tmp_path: Path, programs: Path, address: str
+) -> None:
+    assert seen(tmp_path, address)["ssh"].blocks
+    for name in ("ssh", "git-lfs"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    told = seen(tmp_path, address)
+    assert (told["ssh"].blocks, told["ssh"].evidence) == (False, str(programs / "ssh"))
+    assert told["git-lfs"].evidence == str(programs / "git-lfs")
+
+
+@pytest.mark.field_report("DMN-010")
+def test_a_program_that_nothing_needs_blocks_no_night(tmp_path: Path) -> None:
+    told = seen(tmp_path, "https://forge.example/o/r.git", "file:///srv/a:b.git")
+    assert told.keys() == {"git-lfs"}
+    assert not told["git-lfs"].blocks
+    assert "not on PATH" in told["git-lfs"].evidence
