@@ -50,7 +50,9 @@ def test_a_session_that_a_person_starts_meets_nothing_of_a_run(
         (home / name).write_text(text)
     monkeypatch.setenv("HOME", str(home))
     before = contents(home) | contents(repo.checkout)
-    meddling = {"run": ["sh", "-c", "echo x > ~/.bashrc; git config --global user.name Robot"]}
+    meddling: dict[str, object] = {
+        "run": ["sh", "-c", "echo x > ~/.bashrc; git config --global user.name Robot"]
+    }
     spec = host.spec(repo, host.agent([meddling, *mending_steps(repo.project)]))
     spec = spec.model_copy(update={"repo": spec.repo.model_copy(update={"url": str(repo.checkout)})})
     assert run_here(spec).outcome is Outcome.COMMITTED
@@ -72,7 +74,9 @@ def test_a_lock_that_another_git_holds_in_the_persons_clone_keeps_no_run_from_st
 
 @pytest.mark.field_report("GIT-003")
 def test_a_lock_that_a_killed_git_of_the_agent_left_loses_no_work(host: Host, repo: Repo) -> None:
-    leave = {"run": ["sh", "-c", 'touch "$(git rev-parse --git-path index.lock)" .git-was-here']}
+    leave: dict[str, object] = {
+        "run": ["sh", "-c", 'touch "$(git rev-parse --git-path index.lock)" .git-was-here']
+    }
     spec = host.spec(repo, host.agent([*mending_steps(repo.project), leave]))
     result = run_here(spec)
     assert result.outcome is Outcome.COMMITTED
