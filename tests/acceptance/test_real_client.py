@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -192,3 +193,24 @@ def test_cancelling_ends_the_real_client_and_everything_it_started(
     assert person.waits(name)["state"] == "cancelled"
     assert clients() == []
     assert not person.drafts("bill")
+
+
+def test_a_daemon_that_is_killed_finds_the_real_client_at_work_and_pays_for_it_once(
+    night: Night, repo: Repo, tmp_path: Path
+) -> None:
+    steps = library.read_edit_test_finish(repo.project).steps
+    slow = replace(steps[-1], hang_s=4.0)
+    person = night(Scenario((*steps[:-1], slow)))
+    person.begins()
+    name = person.adds("Lose no cent")
+    broken = person.paths.worktree(name) / repo.project.broken_path
+    wait_until(
+        lambda: broken.exists() and broken.read_text() == repo.project.fixed_file(),
+        60,
+        "the client has edited",
+    )
+    person.daemon.kill()
+    person.daemon.start()
+    ticket = person.waits(name)
+    assert (ticket["state"], ticket["sessions"]) == ("published", 1), person.does("why", name)
+    assert ticket["spent_micro_usd"] == round(result_event(person, name)["total_cost_usd"] * 1_000_000)

@@ -55,6 +55,7 @@ class Person:
         agents: Mapping[str, Agent | Steps | Table],
         env: Mapping[str, str] | None = None,
         home: Path | None = None,
+        below: Table = SETTINGS,
         **settings: Any,  # noqa: ANN401 - any key of the configuration
     ) -> None:
         """Write the configuration; the first agent is the default one.
@@ -64,13 +65,14 @@ class Person:
             repos: by name, a repository of the tests or the table as it stands in the configuration.
             agents: by name, a program, steps to play, or the table as it stands in the configuration.
             env: what the person's shell exports beside PATH and HOME.
+            below: what the settings are laid over; by default what makes a test quick.
             home: where state, logs and configuration lie, if not below the folder.
-            settings: top-level keys; a table is laid over the one in SETTINGS.
+            settings: top-level keys; a table is laid over the one in `below`.
         """
         folder.mkdir(parents=True, exist_ok=True)
         self.folder = folder
         self.config: dict[str, Any] = {
-            **_laid_over(SETTINGS, settings),
+            **_laid_over(below, settings),
             "default_agent": next(iter(agents)),
             "agents": {name: self._agent(name, given) for name, given in agents.items()},
         }
