@@ -69,4 +69,4 @@ def test_the_demonstration_ends_well_and_again(checkout: Path, elsewhere: dict[s
     for _ in range(2):
         done = run([checkout / "script" / "demo"], elsewhere)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert "draft" in done.stdout.lower()
+        assert "Draft pull request: local://" in done.stdout

@@ -124,3 +124,18 @@ def test_what_ends_the_program_itself_leaves_no_result_to_be_believed(
     with pytest.raises(KeyboardInterrupt):
         pipeline.run(Notebook(spec, started_ms=SystemClock().now_ms()), SystemClock(), lambda: None)
     assert not (spec.run_dir / "result.json").exists()
+
+
+@pytest.mark.field_report("AGT-034")
+def test_broken_bytes_of_an_agent_are_counted_in_the_result_and_kept_as_they_were(
+    host: Host, repo: Repo, tmp_path: Path
+) -> None:
+    noise = b'{"type":"assistant","text":"\xe4[log] x\n\xb8\x96"}\n\xff\n{"type":"a\x00b"}\r\n'
+    last = b'{"type":"result","subtype":"success","is_error":false,"result":"Done.","total_cost_usd":0.5}\n'
+    body = f'open("answer.txt", "w").write("right\\n"); say({noise!r}); say({last!r})'
+    program = write_agent(tmp_path / "bin", "two-writers", body).path
+    spec = host.spec(repo, AgentSpec(name="claude", kind="claude", argv=(str(program),)))
+    result = run_here(spec)
+    assert (result.outcome, result.usage.cost_micro_usd) == (Outcome.COMMITTED, 500_000)
+    assert any("3 lines were not JSON" in warning for warning in result.warnings)
+    assert noise in (spec.run_dir / "agent-1.log").read_bytes()

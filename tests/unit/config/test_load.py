@@ -48,6 +48,16 @@ def test_without_a_file_the_defaults_hold(tmp_path: Path) -> None:
     assert settings.agent().kind == "claude"
 
 
+def test_every_brake_and_every_watch_over_a_run_holds_until_it_is_changed(tmp_path: Path) -> None:
+    settings = load(places(tmp_path))
+    assert settings.awake.enabled
+    assert settings.breaker.open_after == 3
+    ceilings = [settings.cost_ceiling_usd, settings.run_ceiling_usd, settings.ticket_ceiling_usd]
+    assert ceilings == [Decimal(25), Decimal(5), Decimal(10)]
+    assert (settings.max_parallel_agents, settings.per_repo_parallel) == (2, 1)
+    assert settings.schedule.digest_at == "07:30"
+
+
 def test_every_default_is_written_in_the_defaults_file_and_nowhere_else() -> None:
     written = read_defaults()
     for name, field in Settings.model_fields.items():
