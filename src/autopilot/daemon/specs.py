@@ -101,14 +101,8 @@ def publish_spec(
 ) -> PublishSpec:
     """Say what the publisher is to do.
 
-    Args:
-        live: the publication, with what was written down before anything is pushed.
-        recorded_branch: what the run itself recorded; the publisher compares.
-        gates: the ledger's entries for the commit.
-        attempted: other commits whose push to the branch was begun and never confirmed.
-        settings: where it goes.
-        paths: where everything is.
-        now_ms: UTC epoch ms.
+    `live` was written down before anything is pushed; `recorded_branch` is what the run itself recorded, for the
+    publisher to compare; `attempted` are other commits whose push was begun and never confirmed.
 
     Raises:
         ConfigError: the repository is not configured any more.
