@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, writes
+from autopilot.daemon.store import queries_host, writes
 from autopilot.daemon.store.engine import Store
 from autopilot.schemas.ticket import Hold
 from tests.support import queue
@@ -96,16 +96,3 @@ def test_a_spend_that_tells_nothing_new_writes_nothing(store: Store) -> None:
     for told in (100, 50, 100):
         writes.record_spend(store, claimed.attempt.run_id, told, fence=1)
     assert version(store) == size
-
-
-def test_a_night_can_be_read_back_from_its_first_to_its_last_moment(store: Store, clock: FakeClock) -> None:
-    start_ms = clock.now_ms()
-    queue.publish(store, queue.commit(store, queue.add(store)))
-    clock.advance(3600)
-    queue.commit(store, queue.add(store))
-    with store.read() as conn:
-        night = (start_ms, start_ms + HOUR)
-        assert len(queries_tickets.history_between(conn, *night)) == 5
-        assert [row.ticket_id for row in queries_runs.attempts_between(conn, *night)] == ["T-1"]
-        assert [row.ticket_id for row in queries_runs.publications_between(conn, *night)] == ["T-1"]
-        assert len(queries_host.ledger_between(conn, *night)) == 2

@@ -7,7 +7,7 @@ from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, 
 from autopilot.daemon.store.engine import Store
 from autopilot.schemas.machine import State, Trigger
 from autopilot.schemas.publication import PublishOutcome
-from tests.support import queue, words
+from tests.support import queue, records, words
 from tests.support.clock import FakeClock
 from tests.support.words import USD
 
@@ -53,6 +53,6 @@ def test_a_reservation_stands_while_the_run_is_live_and_becomes_its_real_cost(
     queue.end(store, claimed, queue.result(claimed))
     with store.read() as conn:
         spending = queries_host.spending(conn, clock.now_ms())
-        kinds = [(entry.kind, entry.micro_usd) for entry in queries_host.ledger_between(conn, 0, 2**60)]
+        kinds = [(entry.kind, entry.micro_usd) for entry in records.ledger(conn)]
     assert (spending.reserved_micro_usd, spending.settled_micro_usd) == (0, 2 * USD)
     assert kinds == [("reserved", 5 * USD), ("settled", 2 * USD)]

@@ -8,11 +8,10 @@ from typing import Final
 
 from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.store import queries_runs, writes
-from autopilot.daemon.store.rows import Publication
+from autopilot.daemon.store import writes
 from autopilot.daemon.watch import Ending
 from autopilot.schemas.publication import PullState, PullStateReport, PullStateSpec
-from tests.support import queue
+from tests.support import queue, records
 from tests.support.shop import PlayedSupervisor, Stage
 
 ENDED: Final = Ending("the process ended with code 0")
@@ -57,8 +56,7 @@ def publish_drafts(stage: Stage, number: int = 5, *, repo: str = "shop") -> list
 def pr_states(stage: Stage, repo: str = "shop") -> list[str | None]:
     """What we know of each pull request, oldest first."""
     with stage.store.read() as conn:
-        found: tuple[Publication, ...] = queries_runs.publications_between(conn, 0, 2**62)
-    return [one.pr_state for one in sorted(found, key=lambda one: one.id) if one.repo == repo]
+        return [one.pr_state for one in records.publications(conn) if one.repo == repo]
 
 
 def _spec(path: Path) -> PullStateSpec:

@@ -16,6 +16,7 @@ from autopilot.config.journal import read_lines
 from autopilot.daemon.store import queries_runs
 from autopilot.publish.forges.local import LocalPullRequest, read_records
 from autopilot.schemas.events import Event
+from tests.support import records
 from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
@@ -139,7 +140,7 @@ class House:
                 pull_request_branches=branches,
             )
             with store.read() as conn:
-                done = [one for one in queries_runs.publications_between(conn, 0, 2**62) if one.pr_url]
+                done = [one for one in records.publications(conn) if one.pr_url]
         assert sorted(branches) == sorted(one.branch for one in done)
         assert self.remote_branches() == {one.branch: one.head for one in done}
 

@@ -11,12 +11,11 @@ from sqlalchemy import Connection, select
 
 from autopilot.daemon.store import mapping, queries_host, queries_runs, queries_tickets
 from autopilot.daemon.store.engine import Store
-from autopilot.daemon.store.rows import Attempt, LedgerEntry
+from autopilot.daemon.store.rows import Attempt
 from autopilot.daemon.store.tables import ATTEMPTS
 from autopilot.schemas.machine import State, target
 from autopilot.schemas.ticket import Ticket
-
-_EVER = 2**62
+from tests.support import records
 
 
 def assert_in_order(
@@ -40,7 +39,7 @@ def assert_in_order(
     with store.read() as conn:
         tickets = queries_tickets.tickets(conn)
         attempts = [mapping.to_attempt(row) for row in conn.execute(select(ATTEMPTS))]
-        ledger = queries_host.ledger_between(conn, 0, _EVER)
+        ledger = records.ledger(conn)
         faults = [
             *chain.from_iterable(_history_faults(conn, ticket) for ticket in tickets),
             *_run_faults(tickets, attempts, is_alive),
@@ -82,7 +81,7 @@ def _run_faults(
 
 
 def _money_faults(
-    tickets: Collection[Ticket], attempts: Collection[Attempt], ledger: Collection[LedgerEntry]
+    tickets: Collection[Ticket], attempts: Collection[Attempt], ledger: Collection[records.Entry]
 ) -> Iterator[str]:
     charged: Counter[str] = Counter()
     for entry in ledger:

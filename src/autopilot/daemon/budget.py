@@ -43,11 +43,6 @@ def charge(*, reserved: int, recorded: int, usage: Usage | None, has_run: bool =
     return Charge(max(reserved, recorded, told), known=False)
 
 
-def room_micro_usd(spending: Spending, rules: Rules) -> int:
-    """Give what is left below the rolling ceiling, after everything spent and promised; never negative."""
-    return max(0, rules.cost_ceiling_micro_usd - spending.committed_micro_usd)
-
-
 def fits_ceiling(spending: Spending, rules: Rules) -> bool:
     """Tell whether one more run, at its own ceiling, stays within the rolling ceiling."""
     return spending.committed_micro_usd + rules.run_ceiling_micro_usd <= rules.cost_ceiling_micro_usd

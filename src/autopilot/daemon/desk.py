@@ -13,9 +13,11 @@ from pydantic import ValidationError
 from autopilot.config.nearest import nearest
 from autopilot.daemon import acts, transitions
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
+from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
-from autopilot.schemas.ids import short_id_of, source_name, ticket_id
+from autopilot.schemas.ids import canonical, source_name
 from autopilot.schemas.machine import State
+from autopilot.schemas.records import faults_of
 from autopilot.schemas.ticket import Ticket, TicketDraft
 from autopilot.schemas.units import MS_PER_S
 
@@ -50,13 +52,8 @@ def draft_from(fields: Mapping[str, Any]) -> TicketDraft:
     try:
         return TicketDraft.model_validate(dict(fields))
     except ValidationError as exc:
-        faults = [
-            f"{'.'.join(map(str, fault['loc'])) or 'ticket'}: {fault['msg']}"
-            for fault in exc.errors(include_url=False, include_input=False)
-        ]
-        raise TicketError(
-            "ticket-invalid", "; ".join(faults), hint="mend the field and add it again"
-        ) from exc
+        what = "; ".join(faults_of(exc, whole="ticket"))
+        raise TicketError("ticket-invalid", what, hint="mend the field and add it again") from exc
 
 
 def add(desk: Desk, fields: Mapping[str, Any], *, by: str = "operator") -> Answer:
@@ -103,7 +100,7 @@ def show(desk: Desk, ticket: str) -> Answer:
     with desk.store.read() as conn:
         seen = queries_tickets.ticket(conn, name)
         if seen is None:
-            raise _unknown(name)
+            raise unknown(name)
         return {
             "ticket": _ticket(seen),
             "exchanges": [one.model_dump(mode="json") for one in queries_tickets.exchanges(conn, name)],
@@ -159,18 +156,6 @@ def reset_breaker(desk: Desk, scope: str, *, by: str = "operator") -> Answer:
     return {"breaker": asdict(writes.reset_breaker(desk.store, scope, by=by))}
 
 
-def canonical(ticket: str) -> str:
-    """Read `T-3`, `t-3` or `3`.
-
-    Raises:
-        TicketError: `ticket-unknown`: the text names no ticket.
-    """
-    try:
-        return ticket_id(short_id_of(ticket))
-    except ValueError as exc:
-        raise TicketError("ticket-unknown", str(exc), hint="see: autopilot list") from exc
-
-
 def _repo_for(settings: Settings, name: str | None) -> str:
     names = [repo.name for repo in settings.repos]
     if not names:
@@ -200,7 +185,3 @@ def _known_agent(settings: Settings, name: str) -> None:
 
 def _ticket(ticket: Ticket) -> Answer:
     return ticket.model_dump(mode="json")
-
-
-def _unknown(name: str) -> TicketError:
-    return TicketError("ticket-unknown", f"there is no ticket {name}", hint="see: autopilot list")

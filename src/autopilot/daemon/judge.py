@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from autopilot.daemon.decide import Loss
 from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullStateReport
+from autopilot.schemas.records import faults_of
 from autopilot.schemas.run import Outcome, RunResult
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
     try:
         result = RunResult.model_validate_json(raw)
     except ValidationError as exc:
-        return _loss(live, found, f"{told}; result.json is not valid: {_first_fault(exc)}")
+        return _loss(live, found, f"{told}; result.json is not valid: {faults_of(exc, whole='document')[0]}")
     if fault := _result_fault(result, live):
         return _loss(live, found, f"{told}; result.json is not this run's: {fault}")
     if found.ending is not None and found.ending.is_overdue and result.outcome is Outcome.STOPPED:
@@ -89,7 +90,7 @@ def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
     try:
         value = PublishVerdict.model_validate_json(raw)
     except ValidationError as exc:
-        return f"the verdict is not valid: {_first_fault(exc)}"
+        return f"the verdict is not valid: {faults_of(exc, whole='document')[0]}"
     publication = live.publication
     seen = (value.id, value.ticket_id, value.run_id)
     if seen != (publication.id, publication.ticket_id, publication.run_id):
@@ -107,7 +108,7 @@ def report_of(spec: PullStateSpec) -> PullStateReport | str:
     try:
         report = PullStateReport.model_validate_json(raw)
     except ValidationError as exc:
-        return f"the report is not valid: {_first_fault(exc)}"
+        return f"the report is not valid: {faults_of(exc, whole='document')[0]}"
     if report.id != spec.id:
         return f"the report belongs to {report.id}"
     if strangers := {each.publication for each in report.answers} - {each.publication for each in spec.pulls}:
@@ -144,11 +145,6 @@ def _result_fault(result: RunResult, live: LiveRun) -> str:
     if result.outcome is Outcome.COMMITTED and not (result.head and result.base_sha and result.base):
         return "it says committed and names no commit or base"
     return ""
-
-
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'document'}: {fault['msg']}"
 
 
 def _loss(live: LiveRun, found: Found, reason: str) -> Loss:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.config.git import Git
 from autopilot.daemon.store import queries_runs, queries_tickets
+from autopilot.daemon.store.mapping import unknown
 from autopilot.publish.forges.local import read_records
-from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
+from autopilot.schemas.errors import ConfigError, RefusedError
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def one(desk: Desk, ticket_id: str) -> dict[str, Any]:
     with desk.store.read() as conn:
         ticket = queries_tickets.ticket(conn, ticket_id)
         if ticket is None:
-            raise TicketError("ticket-unknown", f"there is no ticket {ticket_id}", hint="see: autopilot list")
+            raise unknown(ticket_id)
         publication = _latest(queries_runs.publications_of(conn, ticket_id))
         gates = queries_runs.gates_of(conn, ticket_id, head=ticket.head)
     if publication is None:

@@ -10,6 +10,7 @@ from autopilot.daemon.store.moves import advance
 from autopilot.daemon.store.publishing import end_publication, start_publication
 from autopilot.daemon.store.rows import LivePublication
 from autopilot.daemon.store.unit import Unit, in_one
+from autopilot.daemon.transitions import DAEMON
 from autopilot.schemas.decision import Park, PublishDone, PublishLater
 from autopilot.schemas.errors import InvariantError
 from autopilot.schemas.machine import Trigger
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from autopilot.schemas.publication import PublishVerdict
     from autopilot.schemas.ticket import Ticket
 
-DAEMON = "daemon"
 _KEY_CHARS = 32
 
 

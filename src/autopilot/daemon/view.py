@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from autopilot.config.proc import ProcessId, is_alive
 from autopilot.daemon import demand
-from autopilot.daemon.desk import canonical
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
-from autopilot.schemas.errors import TicketError
+from autopilot.daemon.store.mapping import unknown
+from autopilot.schemas.ids import canonical
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def why(desk: Desk, ticket: str) -> Answer:
     with desk.store.read() as conn:
         seen = queries_tickets.ticket(conn, name)
         if seen is None:
-            raise TicketError("ticket-unknown", f"there is no ticket {name}", hint="see: autopilot list")
+            raise unknown(name)
         holds = demand.holds_of(desk, conn, seen) if seen.state is State.QUEUED else ()
         fate = queries_runs.fate_of(conn, name) if seen.state is State.PUBLISHED else None
     return {

@@ -73,15 +73,6 @@ def opens_ms(schedule: Schedule, now_ms: int) -> int:
     return min(opens for opens, _ in _around(schedule, now_ms) if opens > now_ms)
 
 
-def closes_ms(schedule: Schedule, now_ms: int) -> int | None:
-    """Give the moment (UTC epoch ms) when the open window ends; None while it is shut, or never shuts."""
-    start, end = parse_window(schedule.window)
-    if start == end:
-        return None
-    ends = [closes for opens, closes in _around(schedule, now_ms) if opens <= now_ms < closes]
-    return max(ends, default=None)
-
-
 def last_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
     """Give the latest instant (UTC epoch ms) at or before now when the clock showed `at`.
 

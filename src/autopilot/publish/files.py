@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from autopilot.config.atomic import write_atomically
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.publication import PublishRequest, PublishSpec, PullStateSpec
+from autopilot.schemas.records import faults_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -80,5 +81,4 @@ def _brief(exc: OSError | ValidationError) -> str:
     """Say what is wrong without repeating the content."""
     if isinstance(exc, OSError):
         return exc.strerror or type(exc).__name__
-    faults = [f"{'.'.join(map(str, fault['loc'])) or 'file'}: {fault['msg']}" for fault in exc.errors()]
-    return "; ".join(faults[:3])
+    return "; ".join(faults_of(exc, whole="file")[:3])

@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from autopilot.schemas.errors import TicketError
+
 TICKET_ID = re.compile(r"^T-([1-9][0-9]*)$")
 BRANCH_PREFIX = "autopilot/"
 PROTECTED_BRANCHES = ("main", "master", "develop", "release/*", "hotfix/*")
@@ -33,14 +35,19 @@ def short_id_of(ticket: str) -> int:
     """Read the number back from `T-12`, `t-12` or `12`.
 
     Raises:
-        ValueError: the text names no ticket.
+        TicketError: `ticket-unknown`: the text names no ticket.
     """
     text = ticket.strip().upper()
     match = TICKET_ID.match(text if text.startswith("T-") else f"T-{text}")
     if match is None or len(text) > _MAX_ID_CHARS or int(match.group(1)) > _MAX_SHORT_ID:
-        msg = f"not a ticket id: {ticket[:40]!r} (they look like T-12)"
-        raise ValueError(msg)
+        what = f"not a ticket id: {ticket[:40]!r} (they look like T-12)"
+        raise TicketError("ticket-unknown", what, hint="see: autopilot list")
     return int(match.group(1))
+
+
+def canonical(ticket: str) -> str:
+    """Give the id that `T-3`, `t-3` or `3` means; raises as `short_id_of`."""
+    return ticket_id(short_id_of(ticket))
 
 
 def is_reference(text: str) -> bool:

@@ -94,8 +94,3 @@ MOVES: Mapping[tuple[State | None, Trigger], State] = MappingProxyType(
 def target(state: State | None, trigger: Trigger) -> State | None:
     """Give the state that `trigger` leads to from `state`, or None where the move does not exist."""
     return MOVES.get((state, trigger))
-
-
-def triggers_from(state: State | None) -> frozenset[Trigger]:
-    """Give every trigger that may move a ticket on from `state`."""
-    return frozenset(trigger for seen, trigger in MOVES if seen == state)

@@ -7,9 +7,12 @@ infinity are none.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 LAST_MS = 253_402_300_799_999
 """The end of the year 9999: the last moment that can be written as a date."""
@@ -31,3 +34,14 @@ class Input(BaseModel):
     """A value from outside: frozen, no unknown keys, surrounding blanks dropped."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
+
+
+def faults_of(error: ValidationError, *, whole: str) -> tuple[str, ...]:
+    """Say what is wrong with a record, field by field, without repeating what it holds.
+
+    Args:
+        error: pydantic's complaint.
+        whole: what to call the record itself, where no field is to blame.
+    """
+    listed = error.errors(include_url=False, include_input=False)
+    return tuple(f"{'.'.join(map(str, fault['loc'])) or whole}: {fault['msg']}" for fault in listed)

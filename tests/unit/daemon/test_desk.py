@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -245,7 +247,8 @@ def test_why_gives_a_failed_ticket_its_hint_before_the_way_back(stage: Stage) ->
 def test_health_is_red_when_the_queue_cannot_be_read(stage: Stage, routes: Routes) -> None:
     """DMN-024: the health check did not touch the store and stayed green over a broken one."""
     assert get(routes, "/v1/health")["status"] == "ok"
-    stage.store.checkpoint()
+    with closing(sqlite3.connect(stage.paths.database)) as raw:
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with stage.paths.database.open("r+b") as file:
         file.write(b"\x00" * 8192)
     with pytest.raises(ConfigError) as caught:

@@ -38,18 +38,16 @@ def test_the_night_crosses_midnight_in_local_time(at: str, is_open: bool) -> Non
     assert windows.is_open(NIGHT, ms(at)) is is_open
 
 
-def test_a_shut_window_says_when_it_opens_and_an_open_one_when_it_ends() -> None:
+def test_a_shut_window_says_when_it_opens_and_an_open_one_that_it_is() -> None:
     noon, midnight = ms("2026-01-11T11:00"), ms("2026-01-11T23:00")
     assert windows.opens_ms(NIGHT, noon) == ms("2026-01-11T21:00")
-    assert windows.closes_ms(NIGHT, noon) is None
     assert windows.opens_ms(NIGHT, midnight) == midnight
-    assert windows.closes_ms(NIGHT, midnight) == ms("2026-01-12T06:00")
 
 
 def test_the_same_time_twice_is_the_whole_day() -> None:
     always = Schedule("00:00-00:00", BERLIN)
     assert windows.is_open(always, ms("2026-01-11T12:00"))
-    assert windows.closes_ms(always, ms("2026-01-11T12:00")) is None
+    assert windows.opens_ms(always, ms("2026-01-11T12:00")) == ms("2026-01-11T12:00")
 
 
 @pytest.mark.parametrize(
@@ -75,7 +73,9 @@ def test_a_skipped_time_counts_after_the_gap_and_a_doubled_one_once(
 def test_a_night_with_a_clock_change_is_an_hour_shorter_or_longer(night: str, hours: int) -> None:
     opens_ms = ms(night)
     assert windows.opens_ms(NIGHT, opens_ms - HOUR) == opens_ms
-    assert windows.closes_ms(NIGHT, opens_ms) == opens_ms + hours * HOUR
+    closes_ms = opens_ms + hours * HOUR
+    assert windows.is_open(NIGHT, closes_ms - 1)
+    assert not windows.is_open(NIGHT, closes_ms)
 
 
 def test_the_digest_of_a_morning_with_a_doubled_hour_is_due_once() -> None:
@@ -95,18 +95,16 @@ def test_days_that_were_slept_through_collapse_into_one_firing() -> None:
     minutes=st.tuples(st.integers(0, 1439), st.integers(0, 1439)),
     zone=st.sampled_from(["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe", "Pacific/Apia", "UTC"]),
 )
-def test_openings_closings_and_due_times_agree_at_any_moment_anywhere(
+def test_openings_and_due_times_agree_at_any_moment_anywhere(
     now_ms: int, minutes: tuple[int, int], zone: str
 ) -> None:
     tz = ZoneInfo(zone)
     start, end = (f"{minute // 60:02d}:{minute % 60:02d}" for minute in minutes)
     schedule = Schedule(f"{start}-{end}", tz)
-    opens_ms, closes_ms = windows.opens_ms(schedule, now_ms), windows.closes_ms(schedule, now_ms)
+    opens_ms = windows.opens_ms(schedule, now_ms)
     assert opens_ms >= now_ms
     assert windows.is_open(schedule, opens_ms)
-    if closes_ms is not None:
-        assert closes_ms > now_ms
-        assert windows.is_open(schedule, closes_ms - 1)
+    assert opens_ms == now_ms or not windows.is_open(schedule, opens_ms - 1)
     last_ms, next_ms = windows.last_due_ms(start, tz, now_ms), windows.next_due_ms(start, tz, now_ms)
     assert last_ms <= now_ms < next_ms
     assert next_ms - last_ms <= 26 * HOUR

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autopilot.schemas.errors import TicketError
 from autopilot.schemas.ids import (
     branch_name,
     is_protected_branch,
@@ -54,7 +55,7 @@ def test_a_ticket_number_is_read_back_from_its_name(number: int) -> None:
     ],
 )
 def test_what_names_no_ticket_is_refused_with_an_example(text: str) -> None:
-    with pytest.raises(ValueError, match="T-12"):
+    with pytest.raises(TicketError, match="T-12"):
         short_id_of(text)
 
 

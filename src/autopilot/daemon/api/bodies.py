@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from autopilot.daemon.api.call import CallError
-from autopilot.schemas.records import EpochMs, Input
+from autopilot.schemas.records import EpochMs, Input, faults_of
 from autopilot.schemas.units import MAX_DURATION_S
 
 if TYPE_CHECKING:
@@ -67,8 +67,4 @@ def read_body(kind: type[B], fields: Mapping[str, Any]) -> B:
     try:
         return kind.model_validate(dict(fields))
     except ValidationError as exc:
-        faults = [
-            f"{'.'.join(map(str, fault['loc'])) or 'body'}: {fault['msg']}"
-            for fault in exc.errors(include_url=False, include_input=False)
-        ]
-        raise CallError(400, "bad-field", "; ".join(faults)) from exc
+        raise CallError(400, "bad-field", "; ".join(faults_of(exc, whole="body"))) from exc

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door
-from autopilot.schemas.errors import AutopilotError, ExitCode, TicketError
-from autopilot.schemas.ids import short_id_of, ticket_id
+from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.ids import canonical
 
 if TYPE_CHECKING:
     import argparse
@@ -45,18 +45,6 @@ def run(args: argparse.Namespace, act: str, *, alone: Callable[[Desk, str], dict
 def _one(word: str, act: str, *, alone: Callable[[Desk, str], dict[str, Any]]) -> dict[str, Any]:
     name = canonical(word)
     return door.ask("POST", f"/v1/tickets/{name}/{act}", {}, alone=lambda desk: alone(desk, name))
-
-
-def canonical(word: str) -> str:
-    """Read `T-3`, `t-3` or `3`.
-
-    Raises:
-        TicketError: the word names no ticket.
-    """
-    try:
-        return ticket_id(short_id_of(word))
-    except ValueError as exc:
-        raise TicketError("ticket-unknown", str(exc), hint="see: autopilot list") from exc
 
 
 def _told(ticket: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import console, door, given
+from autopilot.daemon.cli import console, door, given, shape
 from autopilot.daemon.cli.verbs import VERBS
 from autopilot.schemas.errors import ExitCode, TicketError
 from autopilot.schemas.ids import is_reference
@@ -13,11 +13,8 @@ from autopilot.schemas.units import parse_iso_ms
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
 
     from autopilot.daemon.desk import Desk
-
-PRIORITIES: Mapping[str, int] = {"urgent": 0, "high": 1, "normal": 2, "low": 3}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -123,7 +120,8 @@ def _in_units(fields: dict[str, Any]) -> dict[str, Any]:
             raise TicketError("ticket-invalid", f"not_before: {exc}", hint="mend the field") from exc
     level = fields.get("priority")
     if isinstance(level, str):
-        fields["priority"] = PRIORITIES.get(level.strip().lower(), level)
+        word = level.strip().lower()
+        fields["priority"] = shape.PRIORITIES.index(word) if word in shape.PRIORITIES else level
     for name in ("depends_on", "acceptance"):
         if isinstance(fields.get(name), str):
             fields[name] = [fields[name]]

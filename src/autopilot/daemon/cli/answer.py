@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import acts, console, door, given
+from autopilot.daemon.cli import console, door, given
 from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.ids import canonical
 
 if TYPE_CHECKING:
     import argparse
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Hand the answers over and say where the ticket is now."""
-    name = acts.canonical(args.ticket)
+    name = canonical(args.ticket)
     words = [given.stdin().strip()] if args.answers == [given.STDIN] else list(args.answers)
     answer = door.ask(
         "POST", f"/v1/tickets/{name}/answer", {"answers": words}, alone=lambda desk: _alone(desk, name, words)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from threading import Event as Pause
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import acts, console, door, shape, show
+from autopilot.daemon.cli import console, door, shape, show
 from autopilot.daemon.cli.journal import Reader
 from autopilot.schemas.errors import ExitCode, RefusedError
+from autopilot.schemas.ids import canonical
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Print the journal of the run."""
-    name = acts.canonical(args.ticket)
+    name = canonical(args.ticket)
     run_id = chosen(fetch(name), args.run) or (_awaited(name) if args.follow else None)
     if run_id is None:
         raise RefusedError("no-run-yet", f"{name} has not run yet", hint=f"see: autopilot why {name}")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import acts, console, door, shape
+from autopilot.daemon.cli import console, door, shape
 from autopilot.daemon.cli.usage import UsageError
 from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.ids import canonical
 
 if TYPE_CHECKING:
     import argparse
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     """List the drafts, show one whole, or write down what became of it."""
     from autopilot.daemon import review
 
-    name = acts.canonical(args.ticket) if args.ticket else None
+    name = canonical(args.ticket) if args.ticket else None
     if args.fate:
         return _settle(name, args.fate, as_json=args.json)
     with door.open_desk() as desk:

@@ -12,7 +12,7 @@ from autopilot.schemas.units import MS_PER_S, format_duration, format_usd
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_PRIORITY = ("urgent", "high", "normal", "low")
+PRIORITIES = ("urgent", "high", "normal", "low")
 
 
 def tickets(rows: Sequence[Mapping[str, Any]]) -> None:
@@ -49,7 +49,7 @@ def command(ticket: Mapping[str, Any]) -> str | None:
 
 def priority(value: int) -> str:
     """Name a priority."""
-    return _PRIORITY[value] if 0 <= value < len(_PRIORITY) else str(value)
+    return PRIORITIES[value] if 0 <= value < len(PRIORITIES) else str(value)
 
 
 def holds(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

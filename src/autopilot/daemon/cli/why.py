@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import acts, console, door, shape
+from autopilot.daemon.cli import console, door, shape
 from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.ids import canonical
 
 if TYPE_CHECKING:
     import argparse
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Name the state, its reason, all holds with their cures, and the next step."""
-    name = acts.canonical(args.ticket)
+    name = canonical(args.ticket)
     answer = door.ask("GET", f"/v1/tickets/{name}/why", alone=lambda desk: _alone(desk, name))
     if args.json:
         console.say_json(answer)

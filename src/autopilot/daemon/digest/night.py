@@ -53,7 +53,6 @@ class Night:
     holds: tuple[Hold, ...]
     money: Money
     open_questions: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    notices: tuple[str, ...] = ()
 
     @property
     def is_quiet(self) -> bool:

@@ -1,6 +1,6 @@
 """The digest's text: Markdown that also reads well in a terminal. What waits on a person comes first.
 
-Must not decide what belongs into a night; `night.py` and `write.py` do that.
+Must not decide what belongs into a night; `night.py` and `gather.py` do that.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from autopilot.schemas.machine import WaitingFor
+from autopilot.daemon.next_command import next_command
 from autopilot.schemas.units import format_usd, iso_utc
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ def markdown(night: Night) -> str:
         *_section("Did not run", (_with_reason(ticket) for ticket in night.waiting)),
         *_section("Holds", (_hold(hold) for hold in night.holds)),
         *_section("Spend", _spend(night.money)),
-        *_section("Notices", (_plain(notice) for notice in night.notices)),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -67,7 +66,6 @@ def as_json(night: Night) -> dict[str, Any]:
         },
         "holds": [hold.model_dump(mode="json") for hold in night.holds],
         "money": asdict(night.money),
-        "notices": list(night.notices),
     }
 
 
@@ -97,18 +95,9 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 def _parked(ticket: Ticket, night: Night) -> str:
     asked = "".join(f"\n  - {_plain(question)}" for question in night.open_questions.get(ticket.id, ()))
     what = f"{_name(ticket)} waits for {ticket.waiting_for or 'a person'}: {_plain(ticket.reason)}"
-    return f"{what}{asked}\n  → `{next_command(ticket)}`" + (
+    return f"{what}{asked}\n  → `{next_command(ticket.id, ticket.state, ticket.waiting_for)}`" + (
         f" ({_plain(ticket.hint)})" if ticket.hint else ""
     )
-
-
-def next_command(ticket: Ticket) -> str:
-    """Name the command that moves a parked ticket on."""
-    match ticket.waiting_for:
-        case WaitingFor.QUESTIONS | WaitingFor.MATURITY:
-            return f'autopilot answer {ticket.id} "…"'
-        case _:
-            return f"autopilot resume {ticket.id}"
 
 
 def _draft(draft: Draft) -> str:

@@ -45,7 +45,7 @@ def missing(database: Path) -> ConfigError:
 
 
 def newest_backup(database: Path) -> Path | None:
-    """Find the latest copy that was taken before a migration or by `Store.backup`, if there is one."""
+    """Find the latest copy that was taken before a migration, if there is one."""
     copies = [path for path in (database.parent / BACKUP_FOLDER).glob("*.db") if path.stat().st_size]
     return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
 

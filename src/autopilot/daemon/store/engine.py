@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from autopilot.daemon.store import connect, health, migrate
 from autopilot.daemon.store.damage import damaged, set_aside, translated
-from autopilot.schemas.errors import InvariantError, TransientError
+from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -73,19 +73,6 @@ class Store:
                     raise
         with self.write() as conn:
             return work(conn)
-
-    def checkpoint(self) -> None:
-        """Move the write-ahead log into the database; what a reader still needs stays for the next time."""
-        if self.role != "daemon":
-            raise InvariantError("checkpoint-by-other", "only the daemon checkpoints the database")
-        with translated(self.database), self._writer.connect() as conn:
-            raw = conn.connection.dbapi_connection
-            if raw is not None:
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def backup(self, target: Path) -> None:
-        """Copy the database to a new file, 0600, while others go on using it."""
-        migrate.back_up(self.database, target)
 
     def check(self) -> None:
         """Read the whole structure.

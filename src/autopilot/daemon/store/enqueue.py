@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import insert, select, update
 
-from autopilot.daemon.store.mapping import number_of, to_ticket
+from autopilot.daemon.store.mapping import to_ticket
 from autopilot.daemon.store.moves import record
 from autopilot.daemon.store.queries_tickets import ticket as find_ticket
 from autopilot.daemon.store.rows import Enqueued
 from autopilot.daemon.store.tables import DEPENDENCIES, TICKETS
 from autopilot.schemas.errors import InvariantError, TicketError
 from autopilot.schemas.events import Event
-from autopilot.schemas.ids import branch_name, ticket_id
+from autopilot.schemas.ids import branch_name, short_id_of, ticket_id
 from autopilot.schemas.machine import State, Trigger
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _by_source(unit: Unit, source_key: str | None) -> Enqueued | None:
 
 def _numbers(unit: Unit, names: Sequence[str]) -> list[int]:
     """Read what the ticket waits for; all of it must exist already, so that no circle can form."""
-    numbers = sorted({number_of(name) for name in names})
+    numbers = sorted({short_id_of(name) for name in names})
     found = unit.conn.execute(select(TICKETS.c.short_id).where(TICKETS.c.short_id.in_(numbers))).scalars()
     missing = sorted(set(numbers) - set(found))
     if missing:

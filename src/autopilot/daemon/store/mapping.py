@@ -9,12 +9,11 @@ from autopilot.daemon.store.rows import (
     Attempt,
     Breaker,
     HistoryEntry,
-    LedgerEntry,
     Publication,
     Switch,
 )
 from autopilot.schemas.errors import TicketError
-from autopilot.schemas.ids import short_id_of, ticket_id
+from autopilot.schemas.ids import ticket_id
 from autopilot.schemas.machine import State, Trigger, WaitingFor
 from autopilot.schemas.ticket import Exchange, Hold, Ticket
 
@@ -24,21 +23,9 @@ if TYPE_CHECKING:
     from sqlalchemy import Row
 
 
-def number_of(ticket: str) -> int:
-    """Read the row number from a ticket id.
-
-    Raises:
-        TicketError: `ticket-unknown`: the text names no ticket.
-    """
-    try:
-        return short_id_of(ticket)
-    except ValueError as exc:
-        raise unknown(ticket) from exc
-
-
 def unknown(ticket: str) -> TicketError:
     """Build the error for a ticket that is not there."""
-    return TicketError("ticket-unknown", f"there is no ticket {ticket!r}", hint="`autopilot list` shows them")
+    return TicketError("ticket-unknown", f"there is no ticket {ticket}", hint="see: autopilot list")
 
 
 def to_ticket(row: Row[Any], depends_on: Iterable[int] = ()) -> Ticket:
@@ -77,11 +64,6 @@ def to_history(row: Row[Any]) -> HistoryEntry:
         to_state=State(values.pop("to_state")),
         **values,
     )
-
-
-def to_ledger(row: Row[Any]) -> LedgerEntry:
-    """Read a row of `ledger`."""
-    return LedgerEntry(**_named(row))
 
 
 def to_breaker(row: Row[Any]) -> Breaker:

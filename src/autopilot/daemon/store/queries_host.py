@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, case, func, select
+from sqlalchemy import case, func, select
 
 from autopilot.daemon.budget import ROLLING_MS
 from autopilot.daemon.store import mapping
 from autopilot.daemon.store.queries_runs import running
 from autopilot.daemon.store.rows import Breaker, Spending, StoreFacts
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
-from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS, HOLDS, LEDGER, SWITCH
+from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS, HOLDS, SWITCH
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sqlalchemy import ColumnElement, Connection, ScalarSelect
 
-    from autopilot.daemon.store.rows import AgentWindow, LedgerEntry, Switch
+    from autopilot.daemon.store.rows import AgentWindow, Switch
     from autopilot.schemas.ticket import Hold
 
 
@@ -74,12 +74,6 @@ def last_firing(conn: Connection, schedule: str) -> int | None:
     statement = select(func.max(FIRINGS.c.nominal_ms)).where(FIRINGS.c.schedule == schedule)
     nominal_ms: int | None = conn.execute(statement).scalar()
     return nominal_ms
-
-
-def ledger_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[LedgerEntry, ...]:
-    """Give the money entries in [since_ms, until_ms), UTC epoch ms, oldest first."""
-    inside = and_(LEDGER.c.at_ms >= since_ms, LEDGER.c.at_ms < until_ms)
-    return tuple(map(mapping.to_ledger, conn.execute(select(LEDGER).where(inside).order_by(LEDGER.c.id))))
 
 
 def spending(conn: Connection, now_ms: int) -> Spending:

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import and_, func, select
 
-from autopilot.daemon.store.mapping import number_of, to_attempt, to_publication
+from autopilot.daemon.store.mapping import to_attempt, to_publication
 from autopilot.daemon.store.queries_tickets import tickets
 from autopilot.daemon.store.rows import LivePublication, LiveRun
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
 from autopilot.daemon.store.tables_host import GATES, IS_LIVE_PUBLICATION, IS_OPEN_DRAFT, PUBLICATIONS
 from autopilot.schemas.gate import GateRecord
+from autopilot.schemas.ids import short_id_of
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
@@ -44,20 +45,13 @@ def attempt(conn: Connection, run_id: str) -> Attempt | None:
 
 def attempts_of(conn: Connection, ticket_id: str) -> tuple[Attempt, ...]:
     """Give a ticket's attempts, oldest first."""
-    mine = ATTEMPTS.c.ticket == number_of(ticket_id)
+    mine = ATTEMPTS.c.ticket == short_id_of(ticket_id)
     return tuple(map(to_attempt, conn.execute(select(ATTEMPTS).where(mine).order_by(ATTEMPTS.c.session))))
-
-
-def attempts_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[Attempt, ...]:
-    """Give the attempts started in [since_ms, until_ms), UTC epoch ms, oldest first."""
-    inside = and_(ATTEMPTS.c.started_ms >= since_ms, ATTEMPTS.c.started_ms < until_ms)
-    statement = select(ATTEMPTS).where(inside).order_by(ATTEMPTS.c.started_ms, ATTEMPTS.c.run_id)
-    return tuple(map(to_attempt, conn.execute(statement)))
 
 
 def gates_of(conn: Connection, ticket_id: str, *, head: str | None = None) -> tuple[GateRecord, ...]:
     """Give the gate ledger of a ticket, oldest first; with `head`, of that commit only."""
-    statement = select(GATES.c.record).where(GATES.c.ticket == number_of(ticket_id)).order_by(GATES.c.id)
+    statement = select(GATES.c.record).where(GATES.c.ticket == short_id_of(ticket_id)).order_by(GATES.c.id)
     if head is not None:
         statement = statement.where(GATES.c.head == head)
     return tuple(GateRecord.model_validate(record) for record in conn.execute(statement).scalars())
@@ -71,7 +65,7 @@ def publication(conn: Connection, publication_id: str) -> Publication | None:
 
 def publications_of(conn: Connection, ticket_id: str) -> tuple[Publication, ...]:
     """Give a ticket's publications, one per commit, oldest first."""
-    mine = PUBLICATIONS.c.ticket == number_of(ticket_id)
+    mine = PUBLICATIONS.c.ticket == short_id_of(ticket_id)
     statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
     return tuple(map(to_publication, conn.execute(statement)))
 
@@ -81,13 +75,6 @@ def fate_of(conn: Connection, ticket_id: str) -> Literal["closed", "merged"] | N
     found = publications_of(conn, ticket_id)
     state = found[-1].pr_state if found else None
     return None if state == "open" else state
-
-
-def publications_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[Publication, ...]:
-    """Give the publications that ended in [since_ms, until_ms), UTC epoch ms, oldest first."""
-    inside = and_(PUBLICATIONS.c.finished_ms >= since_ms, PUBLICATIONS.c.finished_ms < until_ms)
-    statement = select(PUBLICATIONS).where(inside).order_by(PUBLICATIONS.c.finished_ms)
-    return tuple(map(to_publication, conn.execute(statement)))
 
 
 def open_drafts(conn: Connection, repo: str) -> int:

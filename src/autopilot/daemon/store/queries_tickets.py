@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, exists, func, not_, select
+from sqlalchemy import exists, func, not_, select
 
-from autopilot.daemon.store.mapping import number_of, to_exchange, to_history, to_ticket
+from autopilot.daemon.store.mapping import to_exchange, to_history, to_ticket
 from autopilot.daemon.store.rows import Dependency
 from autopilot.daemon.store.tables import DEPENDENCIES, EXCHANGES, HISTORY, IS_COMMITTED, IS_QUEUED, TICKETS
 from autopilot.schemas import ids
@@ -32,7 +32,7 @@ def ticket(conn: Connection, ticket_id: str) -> Ticket | None:
     Raises:
         TicketError: `ticket-unknown`: the text has not the form of a ticket id.
     """
-    row = conn.execute(select(TICKETS).where(TICKETS.c.short_id == number_of(ticket_id))).first()
+    row = conn.execute(select(TICKETS).where(TICKETS.c.short_id == ids.short_id_of(ticket_id))).first()
     return None if row is None else _with_dependencies(conn, [row])[0]
 
 
@@ -103,7 +103,7 @@ def dependencies(conn: Connection, ticket_id: str) -> tuple[Dependency, ...]:
     statement = (
         select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
         .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
-        .where(DEPENDENCIES.c.ticket == number_of(ticket_id))
+        .where(DEPENDENCIES.c.ticket == ids.short_id_of(ticket_id))
         .order_by(DEPENDENCIES.c.depends_on)
     )
     return tuple(Dependency(ids.ticket_id(number), State(state)) for number, state in conn.execute(statement))
@@ -111,22 +111,16 @@ def dependencies(conn: Connection, ticket_id: str) -> tuple[Dependency, ...]:
 
 def exchanges(conn: Connection, ticket_id: str) -> tuple[Exchange, ...]:
     """Give the questions asked about a ticket, with the answers there are, oldest first."""
-    statement = select(EXCHANGES).where(EXCHANGES.c.ticket == number_of(ticket_id)).order_by(EXCHANGES.c.id)
+    statement = (
+        select(EXCHANGES).where(EXCHANGES.c.ticket == ids.short_id_of(ticket_id)).order_by(EXCHANGES.c.id)
+    )
     return tuple(to_exchange(row) for row in conn.execute(statement))
 
 
 def history(conn: Connection, ticket_id: str) -> tuple[HistoryEntry, ...]:
     """Give every move of a ticket, oldest first."""
-    statement = select(HISTORY).where(HISTORY.c.ticket == number_of(ticket_id)).order_by(HISTORY.c.id)
+    statement = select(HISTORY).where(HISTORY.c.ticket == ids.short_id_of(ticket_id)).order_by(HISTORY.c.id)
     return tuple(to_history(row) for row in conn.execute(statement))
-
-
-def history_between(conn: Connection, since_ms: int, until_ms: int) -> tuple[HistoryEntry, ...]:
-    """Give every move in [since_ms, until_ms), UTC epoch ms, oldest first."""
-    inside = and_(HISTORY.c.at_ms >= since_ms, HISTORY.c.at_ms < until_ms)
-    return tuple(
-        to_history(row) for row in conn.execute(select(HISTORY).where(inside).order_by(HISTORY.c.id))
-    )
 
 
 def _due(

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 AttemptState = Literal["running", "finished"]
 BreakerState = Literal["closed", "open", "half-open"]
-LedgerKind = Literal["reserved", "settled", "raised"]
 OffMode = Literal["finish", "drain", "now"]
 PublicationState = Literal["running", "deferred", "done", "refused"]
 PrState = Literal["open", "closed", "merged"]
@@ -115,19 +114,6 @@ class LivePublication:
 
     ticket: Ticket
     publication: Publication
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
-    """Money, append-only: reserved at the claim, settled at the end, raised when more became known later."""
-
-    id: int
-    run_id: str
-    ticket_id: str
-    kind: LedgerKind
-    micro_usd: int
-    known: bool
-    at_ms: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from sqlalchemy import (
     text,
 )
 
-_ROW_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only for INTEGER
+ROW_ID = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by itself only for INTEGER
 _MS = BigInteger
 _MONEY = BigInteger
 
@@ -32,7 +32,7 @@ METADATA = MetaData()
 TICKETS = Table(
     "tickets",
     METADATA,
-    Column("short_id", _ROW_ID, primary_key=True, autoincrement=True),
+    Column("short_id", ROW_ID, primary_key=True, autoincrement=True),
     Column("state", Text, nullable=False),
     Column("title", Text, nullable=False),
     Column("body", Text, nullable=False),
@@ -103,8 +103,8 @@ TICKETS = Table(
 DEPENDENCIES = Table(
     "dependencies",
     METADATA,
-    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), primary_key=True),
-    Column("depends_on", _ROW_ID, ForeignKey("tickets.short_id"), primary_key=True),
+    Column("ticket", ROW_ID, ForeignKey("tickets.short_id"), primary_key=True),
+    Column("depends_on", ROW_ID, ForeignKey("tickets.short_id"), primary_key=True),
     # An order may only wait for an older one, so that no circle can ever form.
     CheckConstraint("depends_on < ticket", name="ck_dependencies_older"),
 )
@@ -112,8 +112,8 @@ DEPENDENCIES = Table(
 EXCHANGES = Table(
     "exchanges",
     METADATA,
-    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
-    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("id", ROW_ID, primary_key=True, autoincrement=True),
+    Column("ticket", ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
     Column("run_id", Text),
     Column("question", Text, nullable=False),
     Column("asked_ms", _MS, nullable=False),
@@ -125,8 +125,8 @@ EXCHANGES = Table(
 HISTORY = Table(
     "history",
     METADATA,
-    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
-    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("id", ROW_ID, primary_key=True, autoincrement=True),
+    Column("ticket", ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
     Column("trigger", Text, nullable=False),
     Column("from_state", Text),
     Column("to_state", Text, nullable=False),
@@ -142,7 +142,7 @@ ATTEMPTS = Table(
     "attempts",
     METADATA,
     Column("run_id", Text, primary_key=True),
-    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("ticket", ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
     Column("no", Integer, nullable=False),
     Column("session", Integer, nullable=False),
     Column("agent", Text, nullable=False),

@@ -18,17 +18,16 @@ from sqlalchemy import (
     text,
 )
 
-from autopilot.daemon.store.tables import METADATA
+from autopilot.daemon.store.tables import METADATA, ROW_ID
 
-_ROW_ID = BigInteger().with_variant(Integer, "sqlite")
 _MS = BigInteger
 
 LEDGER = Table(
     "ledger",
     METADATA,
-    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
+    Column("id", ROW_ID, primary_key=True, autoincrement=True),
     Column("run_id", Text, ForeignKey("attempts.run_id"), nullable=False),
-    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("ticket", ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
     Column("kind", Text, nullable=False),
     Column("micro_usd", BigInteger, nullable=False),
     Column("known", Boolean, nullable=False),
@@ -49,8 +48,8 @@ LEDGER = Table(
 GATES = Table(
     "gates",
     METADATA,
-    Column("id", _ROW_ID, primary_key=True, autoincrement=True),
-    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("id", ROW_ID, primary_key=True, autoincrement=True),
+    Column("ticket", ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
     Column("run_id", Text, nullable=False),
     Column("head", Text, nullable=False),
     Column("record", JSON, nullable=False),
@@ -61,7 +60,7 @@ PUBLICATIONS = Table(
     "publications",
     METADATA,
     Column("id", Text, primary_key=True),
-    Column("ticket", _ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
+    Column("ticket", ROW_ID, ForeignKey("tickets.short_id"), nullable=False),
     Column("run_id", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("repo", Text, nullable=False),

@@ -8,10 +8,9 @@ from sqlalchemy import delete, insert, update
 
 from autopilot.daemon import breaker as rule
 from autopilot.daemon.store import queries_host, queries_runs
-from autopilot.daemon.store.brakes import drop_window, keep_breaker
-from autopilot.daemon.store.mapping import number_of, to_ticket
+from autopilot.daemon.store.brakes import keep_breaker
+from autopilot.daemon.store.mapping import to_ticket
 from autopilot.daemon.store.rows import HoldChanges
-from autopilot.daemon.store.settle import keep_gates
 from autopilot.daemon.store.spend import note_spend
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
 from autopilot.daemon.store.tables_host import (
@@ -25,6 +24,7 @@ from autopilot.daemon.store.tables_host import (
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.errors import StaleTransitionError
 from autopilot.schemas.events import Event
+from autopilot.schemas.ids import short_id_of
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.store.engine import Store
     from autopilot.daemon.store.rows import Breaker, OffMode, PrState, Switch
-    from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.ticket import Hold, Ticket
 
 
@@ -88,11 +87,6 @@ def record_spend(store: Store, run_id: str, spent_micro_usd: int, *, fence: int)
     in_one(store, lambda unit: note_spend(unit, run_id, spent_micro_usd, fence=fence))
 
 
-def record_gates(store: Store, ticket_id: str, run_id: str, records: Sequence[GateRecord]) -> None:
-    """Append to the gate ledger."""
-    in_one(store, lambda unit: keep_gates(unit, number_of(ticket_id), run_id, records))
-
-
 def record_pr_state(
     store: Store, publication_id: str, state: PrState, *, by: str = "daemon", only_if_open: bool = False
 ) -> bool:
@@ -130,7 +124,7 @@ def request_cancel(store: Store, ticket_id: str, *, by: str) -> Ticket:
     live = [State.RUNNING.value, State.PUBLISHING.value]
 
     def work(unit: Unit) -> Ticket:
-        mine = (TICKETS.c.short_id == number_of(ticket_id)) & TICKETS.c.state.in_(live)
+        mine = (TICKETS.c.short_id == short_id_of(ticket_id)) & TICKETS.c.state.in_(live)
         asked = update(TICKETS).where(mine).values(cancel_requested=True, updated_ms=unit.now_ms)
         row = unit.conn.execute(asked.returning(*TICKETS.c)).one_or_none()
         if row is None:
@@ -173,11 +167,6 @@ def reset_breaker(store: Store, scope: str, *, by: str) -> Breaker:
         return closed
 
     return in_one(store, work)
-
-
-def clear_agent_window(store: Store, agent: str) -> None:
-    """Forget that an agent's usage window is used up, because a person knows better."""
-    in_one(store, lambda unit: drop_window(unit.conn, agent))
 
 
 def sync_holds(store: Store, holds: Sequence[Hold]) -> HoldChanges:

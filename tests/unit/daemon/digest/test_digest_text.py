@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -69,7 +70,8 @@ def test_what_waits_on_a_person_comes_first_with_its_question_and_its_command() 
 @pytest.mark.parametrize("waiting_for", WaitingFor)
 def test_every_kind_of_waiting_names_a_command(waiting_for: WaitingFor) -> None:
     parked = ticket(2, State.PARKED, waiting_for=waiting_for, reason="because")
-    assert render.next_command(parked).startswith("autopilot ")
+    text = render.markdown(replace(QUIET, parked=(parked,)))
+    assert re.search(r"→ `autopilot (answer|resume) T-2\b", text)
 
 
 def test_failures_holds_and_what_did_not_run_name_their_reasons() -> None:
