@@ -101,8 +101,8 @@ def publish_spec(
 ) -> PublishSpec:
     """Say what the publisher is to do.
 
-    `live` was written down before anything is pushed; `recorded_branch` is what the run itself recorded, for the
-    publisher to compare; `attempted` are other commits whose push was begun and never confirmed.
+    `live` was written down before anything is pushed; `recorded_branch` is what the run itself recorded, for
+    the publisher to compare; `attempted` are other commits whose push was begun and never confirmed.
 
     Raises:
         ConfigError: the repository is not configured any more.
