@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     from autopilot.daemon.cli import starter
 
     if args.act == "stop":
-        console.say("stopped" if starter.stop_daemon() else "no daemon runs")
+        console.say("stopped" if starter.stop_daemon(find_paths()) else "no daemon runs")
         return ExitCode.OK
     from autopilot.config.clock import SystemClock
     from autopilot.config.load import load

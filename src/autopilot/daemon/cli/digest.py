@@ -24,7 +24,7 @@ def run(args: argparse.Namespace) -> ExitCode:
 
     with door.open_desk() as desk:
         since_ms = desk.clock.now_ms() - round(seconds(args.since, "--since") * 1000)
-        night = gather.night(desk.store, desk.paths, desk.settings, clock=desk.clock, since_ms=since_ms)
+        night = gather.night(desk, since_ms=since_ms)
     if args.json:
         console.say_json(render.as_json(night))
     else:

@@ -1,4 +1,4 @@
-"""Starts the daemon beside this terminal when none listens; it ends with the login session."""
+"""Starts the daemon beside this terminal when none listens, and stops it; it ends with the login session."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from autopilot.schemas.errors import AutopilotError, TransientError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
-    from autopilot.config.proc import Child
+    from autopilot.config.proc import Child, ProcessId
 
-WAIT_S = 20.0
+WAIT_S = 30.0
 POLL_S = 0.05
+GRACE_S = 2.0
 
 
 def ensure_daemon() -> bool:
@@ -31,13 +33,14 @@ def ensure_daemon() -> bool:
     if door.is_daemon_up():
         return False
     from autopilot.config import environ
+    from autopilot.config.clock import SystemClock
 
-    start_daemon(find_paths(), environ.current())
+    start_daemon(find_paths(), environ.current(), SystemClock())
     return True
 
 
-def start_daemon(paths: Paths, env: Mapping[str, str]) -> None:
-    """Start a daemon whose home `env` names, and wait until it answers.
+def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> None:
+    """Start a daemon whose home `env` names, and wait until it answers; who is interrupted leaves none.
 
     Raises:
         TransientError: it did not come up; names its log.
@@ -46,7 +49,12 @@ def start_daemon(paths: Paths, env: Mapping[str, str]) -> None:
 
     log = paths.ensure().logs / "daemon.out"
     argv = [sys.executable, "-P", "-m", "autopilot.daemon.cli", "daemon", "run"]
-    _wait(paths, proc.spawn(argv, cwd=paths.state, env=_anywhere(env), output=log))
+    child = proc.spawn(argv, cwd=paths.state, env=_anywhere(env), output=log)
+    try:
+        _wait(paths, child)
+    except BaseException:
+        proc.kill_tree(child.id, grace_s=GRACE_S, clock=clock)
+        raise
 
 
 def _anywhere(env: Mapping[str, str]) -> dict[str, str]:
@@ -68,14 +76,11 @@ def _wait(paths: Paths, child: Child) -> None:
         return
     log = paths.logs / "daemon.out"
     tail = log.read_text(encoding="utf-8", errors="replace")[-1000:] if log.exists() else ""
-    raise TransientError(
-        "daemon-not-up",
-        f"the daemon did not come up: {tail.strip() or 'it said nothing'}",
-        hint=f"its log is {log}",
-    )
+    what = f"the daemon did not come up: {tail.strip() or 'it said nothing'}"
+    raise TransientError("daemon-not-up", what, hint=f"its log is {log}")
 
 
-def stop_daemon() -> bool:
+def stop_daemon(paths: Paths) -> bool:
     """Send the daemon SIGTERM and wait until it is gone; say whether one ran.
 
     Raises:
@@ -84,21 +89,45 @@ def stop_daemon() -> bool:
     import os
     import signal
 
-    from autopilot.config import proc
-
-    try:
-        health = client.call(find_paths().control_socket, "GET", "/v1/health")
-    except client.DaemonAwayError:
-        return False
-    identity = proc.identity_of(health["pid"])
+    identity = _running(paths)
     if identity is None:
         return False
     os.kill(identity.pid, signal.SIGTERM)
+    if _is_gone(identity):
+        return True
+    hint = "autopilot status --watch; autopilot off --now stops what runs"
+    raise TransientError("daemon-draining", "the daemon waits for running tickets", hint=hint)
+
+
+def end_daemon(paths: Paths, clock: Clock) -> None:
+    """Stop the daemon, and when it does not go in time, kill it with everything that it started."""
+    from autopilot.config import proc
+
+    identity = _running(paths)
+    if identity is None:
+        return
+    try:
+        stop_daemon(paths)
+    except TransientError:
+        proc.kill_tree(identity, grace_s=GRACE_S, clock=clock)
+
+
+def _running(paths: Paths) -> ProcessId | None:
+    from autopilot.config import proc
+
+    try:
+        health = client.call(paths.control_socket, "GET", "/v1/health")
+    except client.DaemonAwayError:
+        return None
+    return proc.identity_of(health["pid"])
+
+
+def _is_gone(identity: ProcessId) -> bool:
+    from autopilot.config import proc
+
     pause = Event()
     for _ in range(round(WAIT_S / POLL_S)):
         if not proc.is_alive(identity):
             return True
         pause.wait(POLL_S)
-    raise TransientError(
-        "daemon-draining", "the daemon waits for running tickets", hint="autopilot status --watch"
-    )
+    return False

@@ -5,17 +5,22 @@ Must not touch anything outside the folder it is given, and removes only a folde
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import shlex
 import shutil
+import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING
 
 from autopilot.config.git import Git
-from autopilot.schemas.errors import RefusedError
+from autopilot.schemas.errors import ConfigError, RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from importlib.resources.abc import Traversable
     from pathlib import Path
 
@@ -37,29 +42,61 @@ class Stage:
 
     home: Path
     remote: Path
+    programs: Path
+    """A folder for the front of PATH: `python3` in it is the interpreter that runs us."""
     tickets: tuple[Path, ...]
 
 
-def build(home: Path, clock: Clock) -> Stage:
-    """Make everything anew.
+@contextmanager
+def claimed(home: Path) -> Iterator[None]:
+    """Hold the folder inside the block.
 
     Raises:
-        RefusedError: the folder holds something that the demo did not make.
+        RefusedError: it holds something that no demo made, or another demo plays there.
+        ConfigError: it cannot be used.
     """
-    if home.exists() and any(home.iterdir()) and not (home / MARK).exists():
+    mark = home / MARK
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not mark.exists() and any(home.iterdir()):
+            what = f"{home} is not empty and no demo made it"
+            raise RefusedError("folder-not-ours", what, hint="give another --home")
+        handle = os.open(mark, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as exc:
+        what = f"cannot use the folder {home}: {exc.strerror}"
+        raise ConfigError("folder-unusable", what, hint="give another --home") from exc
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError as exc:
         raise RefusedError(
-            "folder-not-ours", f"{home} is not empty and not a demo's", hint="give another --home"
-        )
-    shutil.rmtree(home, ignore_errors=True)
-    home.mkdir(parents=True, mode=0o700)
-    (home / MARK).touch()
+            "demo-running", f"a demo plays in {home}", hint="wait, or give another --home"
+        ) from exc
+    finally:
+        os.close(handle)
+
+
+def build(home: Path, clock: Clock) -> Stage:
+    """Make everything anew in a folder that is claimed."""
+    for left in home.iterdir():
+        if left.name != MARK:
+            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
     here = resources.files("autopilot.daemon.demo")
     for part in ("project", "scripts", "tickets"):
         _copy(here / part, home / part)
     remote = home / "till.git"
     _publish_project(home / "project", remote, Git(clock=clock, scratch=home / "scratch"))
     (home / "config.toml").write_text(_config(home, remote), encoding="utf-8")
-    return Stage(home=home, remote=remote, tickets=tuple(sorted((home / "tickets").iterdir())))
+    tickets = tuple(sorted((home / "tickets").iterdir()))
+    return Stage(home=home, remote=remote, programs=_programs(home / "programs"), tickets=tickets)
+
+
+def _programs(folder: Path) -> Path:
+    folder.mkdir()
+    python = folder / "python3"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    python.chmod(0o700)
+    return folder
 
 
 def _copy(source: Traversable, target: Path) -> None:
@@ -90,6 +127,9 @@ per_repo_parallel = 3
 launch_stagger_s = 0
 min_free_disk_gib = 0
 min_free_memory_gib = 0
+
+[daemon]
+drain_s = 1
 
 [identity]
 name = "Demo Shopkeeper"

@@ -6,14 +6,18 @@ Must not judge: what a ticket waits for, and every hold, was decided elsewhere.
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_atomically
+from autopilot.daemon import demand
+from autopilot.daemon.desk import Desk
 from autopilot.daemon.digest import render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
+from autopilot.daemon.digest.render import MAX_WAITING
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
 from autopilot.schemas.machine import State
-from autopilot.schemas.units import iso_utc, micro_usd
+from autopilot.schemas.units import MS_PER_S, micro_usd
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,46 +40,54 @@ def write(store: Store, paths: Paths, settings: Settings, clock: Clock) -> Path:
         The Markdown file; the same night lies beside it as JSON.
     """
     now_ms = clock.now_ms()
-    told = night(store, paths, settings, clock=clock, since_ms=now_ms - DAY_MS)
-    target = paths.digests / f"{iso_utc(now_ms)[:10]}.md"
+    told = night(Desk(store, settings, paths, clock), since_ms=now_ms - DAY_MS)
+    day = datetime.fromtimestamp(now_ms / MS_PER_S, tz=UTC).astimezone(told.zone)
+    target = paths.digests / f"{day:%Y-%m-%d}.md"
     as_json = json.dumps(render.as_json(told), indent=2, sort_keys=True, ensure_ascii=False)
     write_atomically(target.with_suffix(".json"), as_json.encode())
     write_atomically(target, render.markdown(told).encode())
     return target
 
 
-def night(store: Store, paths: Paths, settings: Settings, *, clock: Clock, since_ms: int) -> Night:
+def night(desk: Desk, *, since_ms: int) -> Night:
     """Read everything the digest says, in one snapshot of the queue."""
-    now_ms = clock.now_ms()
-    with store.read() as conn:
+    now_ms = desk.clock.now_ms()
+    with desk.store.read() as conn:
         sorted_by = sort_tickets(queries_tickets.tickets(conn), since_ms=since_ms)
-        spending = queries_host.spending(conn, now_ms)
         return Night(
             since_ms=since_ms,
             until_ms=now_ms,
-            is_on=queries_host.switch(conn).is_on,
+            is_on=queries_host.switch(conn).may_launch(now_ms),
             parked=sorted_by[State.PARKED],
-            drafts=tuple(_draft(conn, paths, ticket) for ticket in sorted_by[State.PUBLISHED]),
+            drafts=tuple(_draft(conn, desk.paths, ticket) for ticket in sorted_by[State.PUBLISHED]),
             failed=sorted_by[State.FAILED],
             cancelled=sorted_by[State.CANCELLED],
             waiting=sorted_by[State.QUEUED],
             working=sorted_by[State.RUNNING] + sorted_by[State.COMMITTED] + sorted_by[State.PUBLISHING],
             holds=queries_host.holds(conn),
-            money=Money(
-                spent_micro_usd=spending.settled_micro_usd,
-                reserved_micro_usd=spending.reserved_micro_usd,
-                ceiling_micro_usd=micro_usd(settings.cost_ceiling_usd),
-                has_unknown=spending.unknown_runs > 0,
-            ),
-            open_questions={
-                ticket.id: tuple(
-                    asked.question
-                    for asked in queries_tickets.exchanges(conn, ticket.id)
-                    if asked.answer is None
-                )
-                for ticket in sorted_by[State.PARKED]
+            money=_money(conn, desk.settings, now_ms),
+            zone=demand.zone_of(desk.settings),
+            open_questions={ticket.id: _asked(conn, ticket) for ticket in sorted_by[State.PARKED]},
+            held_by={
+                ticket.id: tuple(hold.name for hold in demand.holds_of(desk, conn, ticket))
+                for ticket in sorted_by[State.QUEUED][:MAX_WAITING]
             },
         )
+
+
+def _money(conn: Connection, settings: Settings, now_ms: int) -> Money:
+    spending = queries_host.spending(conn, now_ms)
+    return Money(
+        spent_micro_usd=spending.settled_micro_usd,
+        reserved_micro_usd=spending.reserved_micro_usd,
+        ceiling_micro_usd=micro_usd(settings.cost_ceiling_usd),
+        has_unknown=spending.unknown_runs > 0,
+    )
+
+
+def _asked(conn: Connection, ticket: Ticket) -> tuple[str, ...]:
+    exchanges = queries_tickets.exchanges(conn, ticket.id)
+    return tuple(asked.question for asked in exchanges if asked.answer is None)
 
 
 def _draft(conn: Connection, paths: Paths, ticket: Ticket) -> Draft:

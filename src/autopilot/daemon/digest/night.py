@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Literal
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import tzinfo
+
     from autopilot.schemas.ticket import Hold, Ticket
 
 
@@ -52,7 +55,11 @@ class Night:
     working: tuple[Ticket, ...]
     holds: tuple[Hold, ...]
     money: Money
-    open_questions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    zone: tzinfo | None = None
+    """The operator's time zone; None = this machine's."""
+    open_questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    held_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each waiting ticket the names of its holds."""
 
     @property
     def is_quiet(self) -> bool:

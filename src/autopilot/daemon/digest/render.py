@@ -6,33 +6,39 @@ Must not decide what belongs into a night; `night.py` and `gather.py` do that.
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from autopilot.config.plain import one_line
 from autopilot.daemon.next_command import next_command
-from autopilot.schemas.units import format_usd, iso_utc
+from autopilot.schemas.units import MS_PER_S, format_usd
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from autopilot.daemon.digest.night import Draft, Money, Night
     from autopilot.schemas.ticket import Hold, Ticket
 
+MAX_TEXT_CHARS = 500
+MAX_WAITING = 20
 _MARKDOWN_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
 
 
 def markdown(night: Night) -> str:
     """Write the night down. A night with nothing still says so."""
+    span = f"From {_when(night, night.since_ms)} to {_when(night, night.until_ms)}."
+    switch = "" if night.is_on else " The switch stands at off."
     blocks = [
-        f"# Digest of {iso_utc(night.until_ms)[:10]}",
-        f"{_headline(night)} From {iso_utc(night.since_ms)} to {iso_utc(night.until_ms)}.",
+        f"# Digest of {_when(night, night.until_ms)[:10]}",
+        f"{_headline(night)} {span}{switch}",
         *_section("Waits on you", (_parked(ticket, night) for ticket in night.parked)),
         *_section("Drafts to review", (_draft(draft) for draft in night.drafts if draft.fate is None)),
-        *_section("Dealt with already", (_settled(draft) for draft in night.drafts if draft.fate)),
-        *_section("Failed", (_with_reason(ticket) for ticket in night.failed)),
-        *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
+        *_section("Failed", (_failed(ticket) for ticket in night.failed)),
+        *_section("Holds", (_hold(hold, night) for hold in night.holds)),
+        *_section("Did not run", _waiting(night)),
         *_section("Under way", (f"{_name(ticket)} is {ticket.state}" for ticket in night.working)),
-        *_section("Did not run", (_with_reason(ticket) for ticket in night.waiting)),
-        *_section("Holds", (_hold(hold) for hold in night.holds)),
+        *_section("Dealt with already", (_settled(draft) for draft in night.drafts if draft.fate)),
+        *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
         *_section("Spend", _spend(night.money)),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -64,6 +70,7 @@ def as_json(night: Night) -> dict[str, Any]:
             name: [_dump(ticket) for ticket in getattr(night, name)]
             for name in ("failed", "cancelled", "waiting", "working")
         },
+        "held_by": {name: list(holds) for name, holds in night.held_by.items()},
         "holds": [hold.model_dump(mode="json") for hold in night.holds],
         "money": asdict(night.money),
     }
@@ -93,11 +100,17 @@ def _section(title: str, lines: Iterable[str]) -> list[str]:
 
 
 def _parked(ticket: Ticket, night: Night) -> str:
-    asked = "".join(f"\n  - {_plain(question)}" for question in night.open_questions.get(ticket.id, ()))
+    questions = (each for each in night.open_questions.get(ticket.id, ()) if each not in ticket.reason)
+    asked = "".join(f"\n  - {_plain(question)}" for question in questions)
     what = f"{_name(ticket)} waits for {ticket.waiting_for or 'a person'}: {_plain(ticket.reason)}"
-    return f"{what}{asked}\n  → `{next_command(ticket.id, ticket.state, ticket.waiting_for)}`" + (
-        f" ({_plain(ticket.hint)})" if ticket.hint else ""
-    )
+    is_told_by_command = ticket.hint in (_command(ticket) or "")
+    hint = "" if is_told_by_command else f" ({_plain(ticket.hint)})"
+    return f"{what}{asked}\n  → `{_command(ticket)}`{hint}"
+
+
+def _command(ticket: Ticket) -> str | None:
+    """Name the command that moves a ticket on, if it is a person's turn."""
+    return next_command(ticket.id, ticket.state, ticket.waiting_for)
 
 
 def _draft(draft: Draft) -> str:
@@ -106,7 +119,7 @@ def _draft(draft: Draft) -> str:
     cost = format_usd(draft.ticket.spent_micro_usd)
     notes = "".join(f"\n  - {_plain(note)}" for note in draft.notes)
     files = "" if draft.changed_files is None else f"{draft.changed_files} files changed, "
-    return f"{_name(draft.ticket)}: {where} ({files}{cost}{tests}){notes}"
+    return f"{_name(draft.ticket)}: {where} ({files}{cost}{tests}){notes}\n  → `{_command(draft.ticket)}`"
 
 
 def _settled(draft: Draft) -> str:
@@ -115,15 +128,29 @@ def _settled(draft: Draft) -> str:
     return f"{_name(draft.ticket)}: {draft.fate}, {where} ({format_usd(draft.ticket.spent_micro_usd)})"
 
 
+def _failed(ticket: Ticket) -> str:
+    return f"{_with_reason(ticket)}\n  → `{_command(ticket)}`"
+
+
+def _waiting(night: Night) -> Iterator[str]:
+    """Name for each ticket that did not run what holds it; a long queue is cut."""
+    for ticket in night.waiting[:MAX_WAITING]:
+        why = ", ".join(night.held_by.get(ticket.id, ())) or "nothing held it: it was next"
+        reason = f"{_plain(ticket.reason)}; " if ticket.reason else ""
+        yield f"{_name(ticket)}: {reason}{why}"
+    if len(night.waiting) > MAX_WAITING:
+        yield f"and {len(night.waiting) - MAX_WAITING} more: `autopilot list --state queued`"
+
+
 def _with_reason(ticket: Ticket) -> str:
     hint = f" → {_plain(ticket.hint)}" if ticket.hint else ""
     return f"{_name(ticket)}: {_plain(ticket.reason) or ticket.state}{hint}"
 
 
-def _hold(hold: Hold) -> str:
-    until = f", clears {iso_utc(hold.clears_ms)}" if hold.clears_ms else ""
+def _hold(hold: Hold, night: Night) -> str:
+    until = f", clears {_when(night, hold.clears_ms)}" if hold.clears_ms else ""
     scope = "" if hold.scope == "host" else f" ({hold.scope})"
-    began = iso_utc(hold.since_ms)
+    began = _when(night, hold.since_ms)
     return f"{hold.name}{scope}: {_plain(hold.cause)}, since {began}{until} → {_plain(hold.cure)}"
 
 
@@ -144,4 +171,10 @@ def _name(ticket: Ticket) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split()).translate(_MARKDOWN_SPECIAL)
+    """Make a ticket's or an agent's text one line that is neither markup nor a terminal's command."""
+    return one_line(text, max_chars=MAX_TEXT_CHARS).translate(_MARKDOWN_SPECIAL)
+
+
+def _when(night: Night, epoch_ms: int) -> str:
+    """Show a time as the clock on the operator's wall shows it."""
+    return f"{datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone(night.zone):%Y-%m-%d %H:%M %Z}"

@@ -24,7 +24,8 @@ def ended(**changes: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def judged(folder: Path, tickets: dict[str, dict[str, Any]]) -> ExitCode:
-    return demo._judge(tickets, EXPECTED, Stage(folder, folder / "till.git", ()))  # noqa: SLF001 - the verdict
+    stage = Stage(folder, folder / "till.git", folder / "programs", ())
+    return demo._judge(tickets, EXPECTED, stage)  # noqa: SLF001 - the verdict
 
 
 def test_a_night_as_it_should_be_ends_well_and_names_the_draft(

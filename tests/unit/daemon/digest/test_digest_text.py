@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -25,6 +26,7 @@ QUIET = Night(
     waiting=(),
     working=(),
     holds=(),
+    zone=ZoneInfo("UTC"),
     money=Money(spent_micro_usd=0, reserved_micro_usd=0, ceiling_micro_usd=25_000_000, has_unknown=False),
 )
 
@@ -78,7 +80,8 @@ def test_failures_holds_and_what_did_not_run_name_their_reasons() -> None:
     night = replace(
         QUIET,
         failed=(ticket(4, State.FAILED, reason="three attempts failed", hint="autopilot retry T-4"),),
-        waiting=(ticket(5, reason="waits for T-4"),),
+        waiting=(ticket(5, reason="try again later"), ticket(6)),
+        held_by={"T-5": ("cost-ceiling", "dependency")},
         holds=(
             Hold(
                 name="cost-ceiling",
@@ -93,10 +96,39 @@ def test_failures_holds_and_what_did_not_run_name_their_reasons() -> None:
     text = render.markdown(night)
     for told in (
         "three attempts failed → autopilot retry T-4",
-        "waits for T-4",
-        "cost-ceiling: 24 of 25 dollars",
+        "**T-5** Ticket 5: try again later; cost-ceiling, dependency",
+        "**T-6** Ticket 6: nothing held it: it was next",
+        "cost-ceiling: 24 of 25 dollars, since 2025-12-29 09:20 UTC, clears 2025-12-29 20:26 UTC → wait",
+        "→ `autopilot retry T-4`",
     ):
         assert told in text
+    assert text.index("## Failed") < text.index("## Holds") < text.index("## Did not run")
+
+
+def test_times_are_those_of_the_operators_clock() -> None:
+    text = render.markdown(replace(QUIET, zone=ZoneInfo("Pacific/Auckland")))
+    assert text.startswith("# Digest of 2025-12-30\n")
+    assert "to 2025-12-30 09:26 NZDT." in text
+
+
+def test_a_long_queue_that_did_not_run_is_cut() -> None:
+    waiting = tuple(ticket(number) for number in range(1, 31))
+    text = render.markdown(replace(QUIET, waiting=waiting))
+    assert "**T-20**" in text
+    assert "**T-21**" not in text
+    assert "and 10 more: `autopilot list --state queued`" in text
+
+
+def test_a_switch_that_stands_at_off_is_told() -> None:
+    assert "The switch stands at off." in render.markdown(replace(QUIET, is_on=False))
+    assert "switch" not in render.markdown(QUIET)
+
+
+def test_no_text_of_a_ticket_or_an_agent_drives_a_terminal_or_grows_without_end() -> None:
+    nasty = ticket(7, State.FAILED, title="a\u202eb", reason="\x1b[2J\x9b31m" + "x" * 5000)
+    text = render.markdown(replace(QUIET, failed=(nasty,)))
+    assert all(char.isprintable() or char == "\n" for char in text)
+    assert len(text) < 2000
 
 
 def test_unknown_cost_is_said_aloud() -> None:
