@@ -6,13 +6,12 @@ anything there, a link, a pipe or a flood included. What does not pass is a loss
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.daemon.decide import Loss
 from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullStateReport
 from autopilot.schemas.records import faults_of
@@ -39,26 +38,6 @@ class Found:
     """When this machine started, UTC epoch ms: a run from before cannot have died by itself."""
 
 
-def read_regular(path: Path, *, max_bytes: int = MAX_RESULT_BYTES) -> bytes | str:
-    """Read a file that may be anything; a text says why it cannot be read."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return "there is none"
-    except OSError as exc:
-        return f"it cannot be opened: {exc.strerror}"
-    try:
-        status = os.fstat(fd)
-        if not stat.S_ISREG(status.st_mode):
-            return "it is not a regular file"
-        if status.st_size > max_bytes:
-            return f"it is larger than {max_bytes} bytes"
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(max_bytes)
-    finally:
-        os.close(fd)
-
-
 def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss:
     """Give the run's result, or a loss where there is none that can be believed.
 
@@ -68,7 +47,7 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
         found: how and when its end was found.
     """
     told = found.ending.told if found.ending else "the runner was gone when the daemon started"
-    raw = read_regular(run_dir / "result.json")
+    raw = _read(run_dir / "result.json")
     if isinstance(raw, str):
         return _loss(live, found, f"{told}; result.json: {raw}")
     try:
@@ -84,7 +63,7 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
 
 def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
     """Give the publisher's verdict, or a text that says why there is none that can be believed."""
-    raw = read_regular(verdict)
+    raw = _read(verdict)
     if isinstance(raw, str):
         return f"verdict: {raw}"
     try:
@@ -102,7 +81,7 @@ def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
 
 def report_of(spec: PullStateSpec) -> PullStateReport | str:
     """Give the report on these questions, or a text that says why there is none that can be believed."""
-    raw = read_regular(spec.report)
+    raw = _read(spec.report)
     if isinstance(raw, str):
         return f"report: {raw}"
     try:
@@ -128,6 +107,14 @@ def stopped_verdict(live: LivePublication, why: str, now_ms: int) -> PublishVerd
         message=f"it was stopped: {why}",
         finished_ms=now_ms,
     )
+
+
+def _read(path: Path) -> bytes | str:
+    """Read a file that may be anything; a text says why it cannot be read."""
+    try:
+        return read_plain(path, max_bytes=MAX_RESULT_BYTES)
+    except UnreadableError as exc:
+        return str(exc)
 
 
 def _result_fault(result: RunResult, live: LiveRun) -> str:

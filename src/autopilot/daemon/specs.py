@@ -132,6 +132,7 @@ def publish_spec(
         recorded_gates=tuple(gates),
         env_pass=repo.env_pass,
         gate_s=limits.gate_s,
+        git_s=limits.git_s,
         kill_grace_s=limits.kill_grace_s,
         created_ms=now_ms,
     )

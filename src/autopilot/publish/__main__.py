@@ -115,7 +115,7 @@ def _context(spec: PublishSpec, progress: Progress, clock: Clock, folder: Path) 
         spec=spec,
         request=request,
         request_fault=fault,
-        git=Git(clock, scratch=folder / "git"),
+        git=Git(clock, folder / "git", timeout_s=spec.git_s, grace_s=spec.kill_grace_s),
         clock=clock,
         progress=progress,
         folder=folder,

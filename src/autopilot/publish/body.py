@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from autopilot.publish import marks
 from autopilot.publish.cut import MAX_BODY_CHARS, Section, fit
 from autopilot.schemas import outbound
-from autopilot.schemas.units import format_duration
+from autopilot.schemas.units import MS_PER_S, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 MAX_TITLE_CHARS = 200
 _SHOWN_CHANGES = 200
-_MS_PER_S = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def _verdict(record: GateRecord | None, roots: Sequence[str]) -> str:
         return "no verdict"
     reason = outbound.clean_line(record.reason, roots=roots).replace("|", "/")[:120]
     told = f": {reason}" if reason and record.verdict != "passed" else ""
-    return f"{record.verdict} in {format_duration(record.duration_ms / _MS_PER_S)}{told}"
+    return f"{record.verdict} in {format_duration(record.duration_ms / MS_PER_S)}{told}"
 
 
 def _counts(counts: TestCounts | None) -> str:

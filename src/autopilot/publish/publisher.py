@@ -14,7 +14,7 @@ from autopilot.publish.checks.registry import CHECKS, Check
 from autopilot.publish.context import Context, Findings
 from autopilot.publish.deliver import deliver
 from autopilot.publish.verdicts import Story
-from autopilot.schemas.errors import AutopilotError
+from autopilot.schemas.errors import AutopilotError, InvariantError
 from autopilot.schemas.events import Event
 from autopilot.schemas.publication import CheckLine
 
@@ -54,7 +54,7 @@ def finish(ctx: Context, story: Story) -> PublishVerdict:
         return verdicts.ended(_ended(ctx, story, delivered.error), delivered.error)
     story = _ended(ctx, story, None)
     if delivered.pr is None:
-        raise AssertionError  # a delivery without an error has a pull request
+        raise InvariantError("delivery-unknown", "a delivery without an error has no pull request")
     return verdicts.opened(story, delivered.pr, code=delivered.code)
 
 

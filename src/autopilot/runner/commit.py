@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
-from autopilot.runner.plain import UnreadableError, read_plain
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:

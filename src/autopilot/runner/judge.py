@@ -11,10 +11,10 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.runner.changes import GITLINK_MODE, Entry, parse_raw, shown_path
 from autopilot.runner.places import git_path, make_borrower
-from autopilot.runner.plain import UnreadableError, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

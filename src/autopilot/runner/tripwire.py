@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.runner.places import git_path
-from autopilot.runner.plain import UnreadableError, read_plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -68,7 +68,13 @@ def verify(
     Returns:
         The ledger entries with producer `publish`; or why it could not run at all, and then none.
     """
-    git = Git(clock, scratch=spec.workdir / "git", grace_s=spec.kill_grace_s, should_stop=should_stop)
+    git = Git(
+        clock,
+        spec.workdir / "git",
+        timeout_s=spec.git_s,
+        grace_s=spec.kill_grace_s,
+        should_stop=should_stop,
+    )
     stack: Stack | None = None
     try:
         _make_room(spec.workdir)

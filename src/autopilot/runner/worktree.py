@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.places import make_borrower
-from autopilot.runner.plain import UnreadableError, read_plain
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:

@@ -84,6 +84,7 @@ class PublishSpec(Record):
     recorded_gates: tuple[GateRecord, ...]
     env_pass: tuple[str, ...] = ()
     gate_s: Seconds = 1800
+    git_s: Seconds = 600
     kill_grace_s: Seconds = 10
     created_ms: EpochMs
 

@@ -174,6 +174,7 @@ class VerifySpec(Record):
     workdir: Path = Field(description="an empty folder for the checkout and the reports")
     env_pass: tuple[str, ...] = ()
     gate_s: Seconds = 1800
+    git_s: Seconds = 600
     kill_grace_s: Seconds = 10
 
 

@@ -188,7 +188,7 @@ def test_a_verdict_of_another_publication_or_an_earlier_try_is_not_believed(
 
 
 def test_a_verdict_that_is_missing_or_garbage_is_said_to_be(live: LivePublication, tmp_path: Path) -> None:
-    assert judge.verdict_of(live, tmp_path / "verdict") == "verdict: there is none"
+    assert judge.verdict_of(live, tmp_path / "verdict") == "verdict: it was not written"
     (tmp_path / "verdict").write_text("{}")
     told = judge.verdict_of(live, tmp_path / "verdict")
     assert isinstance(told, str)

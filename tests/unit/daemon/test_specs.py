@@ -99,6 +99,18 @@ def test_where_a_commit_goes_is_read_from_the_configuration_and_not_from_what_th
     assert spec.mirror == stage.paths.mirror("far")
 
 
+def test_a_publisher_and_its_gates_may_take_as_long_as_the_operator_lets_a_run(stage: Stage) -> None:
+    with stage.paths.config_file.open("a") as file:
+        file.write("[timeouts]\ngate_s = 11\ngit_s = 12\nkill_grace_s = 3\n")
+    queue.add(stage.store, repo="shop")
+    loop = Loop(stage.shop)
+    loop.tick()
+    stage.commit()
+    loop.tick()
+    (spec,) = stage.publish_specs()
+    assert (spec.gate_s, spec.git_s, spec.kill_grace_s) == (11, 12, 3)
+
+
 def test_each_child_gets_the_credential_it_needs_and_not_the_others(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Checks 2 and 3: the branch is the one that the run recorded, and it is not protected.
+"""The branch is the one that the run recorded, and it is not protected.
 
 Must not ask the forge: its own protection is looked at later, with the credential (`deliver.py`).
 """

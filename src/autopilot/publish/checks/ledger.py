@@ -1,4 +1,4 @@
-"""Check 5: the recorded gates. Every mandatory one must be green for exactly this commit and base.
+"""The recorded gates: every mandatory one must be green for exactly this commit and base.
 
 Reads the daemon's record, not the request's copy of it.
 """

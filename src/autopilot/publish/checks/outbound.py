@@ -1,4 +1,4 @@
-"""Check 7: the text that will leave. Secrets refuse it; everything else is made harmless and noted.
+"""The text that will leave: secrets refuse it; everything else is made harmless and noted.
 
 Must not send anything.
 """

@@ -1,4 +1,4 @@
-"""Check 1: where the push goes. It is the operator's configuration that says so, never the request.
+"""Where the push goes. It is the operator's configuration that says so, never the request.
 
 Must not open a connection.
 """

@@ -1,4 +1,4 @@
-"""Check 4: build and test again, in a fresh checkout, by another process that no token is within reach of.
+"""Build and test again, in a fresh checkout, by another process that no token is within reach of.
 
 Must not run anything of the repository itself, and must be over before the credential is read.
 """
@@ -49,6 +49,7 @@ def _spawn(ctx: Context, folder: Path, result_file: Path) -> proc.Exit:
         workdir=folder / "work",
         env_pass=ctx.spec.env_pass,
         gate_s=ctx.spec.gate_s,
+        git_s=ctx.spec.git_s,
         kill_grace_s=ctx.spec.kill_grace_s,
     )
     spec.workdir.mkdir(mode=0o700)

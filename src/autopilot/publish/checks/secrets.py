@@ -1,4 +1,4 @@
-"""Check 6: secrets, over every commit of the range: each new file, each path and each message.
+"""Secrets, over every commit of the range: each new file, each path and each message.
 
 What the base already holds is not found again. Must not print a secret: rule, place and four hex digits.
 """

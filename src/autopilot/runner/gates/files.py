@@ -11,8 +11,8 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.runner import plain
-from autopilot.runner.plain import UnreadableError, open_plain
+from autopilot.config import foreign_file
+from autopilot.config.foreign_file import UnreadableError, open_plain
 from autopilot.schemas.gate import Evidence
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def read_plain(path: Path, *, max_bytes: int = MAX_REPORT_BYTES) -> bytes:
     Raises:
         UnreadableError: it is absent, no plain file, or larger than `max_bytes`.
     """
-    return plain.read_plain(path, max_bytes=max_bytes)
+    return foreign_file.read_plain(path, max_bytes=max_bytes)
 
 
 def digest_of(path: Path) -> str:
