@@ -43,7 +43,7 @@ def _parse(block: str) -> dict[str, Any]:
 
     fields = _read(block)
     if not isinstance(fields, dict):
-        raise _invalid("is no list of `key: value` lines", hint="see README")
+        raise _invalid("is no list of `key: value` lines", hint="write lines such as `priority: high`")
     for key in fields:
         if key not in KEYS:
             hint = nearest(str(key), KEYS) or f"known are {', '.join(KEYS)}"
@@ -80,7 +80,7 @@ def _check_is_plain(events: Iterable[yaml.Event]) -> None:
             raise _invalid(f"uses the tag {tag}", hint="write the value without it, or quote it")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise _invalid("is nested too deep", hint="see README")
+            raise _invalid("is nested too deep", hint="write lines such as `priority: high`")
 
 
 def _invalid(what: str, *, hint: str) -> TicketError:
