@@ -142,11 +142,12 @@ def our_name() -> str:
     """Give what a person types to reach this very program: its name, or its path where PATH has another."""
     import shlex
     import shutil
+    import sysconfig
 
-    installed = Path(sys.executable).with_name("autopilot")
+    installed = Path(sysconfig.get_path("scripts")) / "autopilot"
     found = shutil.which("autopilot", path=environ.current().get("PATH"))
     if found is not None and Path(found).resolve() == installed.resolve():
         return "autopilot"
     if installed.exists():
         return shlex.quote(str(installed))
-    return f"{shlex.quote(sys.executable)} -P -m autopilot.daemon.cli"
+    return shlex.join([sys.executable, "-P", "-m", "autopilot.daemon.cli"])

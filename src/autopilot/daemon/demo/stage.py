@@ -94,7 +94,8 @@ def build(home: Path, clock: Clock) -> Stage:
 def _programs(folder: Path) -> Path:
     folder.mkdir()
     python = folder / "python3"
-    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    interpreter = shlex.quote(f"{sys.executable}")  # runs the demo's project, and nothing of ours
+    python.write_text(f'#!/bin/sh\nexec {interpreter} "$@"\n', encoding="utf-8")
     python.chmod(0o700)
     return folder
 

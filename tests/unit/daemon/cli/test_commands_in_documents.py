@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from autopilot.daemon.cli import frontmatter, reference
+from autopilot.daemon import reference
+from autopilot.daemon.cli import frontmatter
 from autopilot.daemon.cli.main import build_parser
 from autopilot.daemon.cli.verbs import VERBS
 from tests.support.tree import ROOT, tree_files
@@ -69,7 +70,7 @@ def test_every_command_of_the_readme_can_be_typed_as_it_stands() -> None:
 
 
 def test_the_page_of_commands_is_what_the_parser_says() -> None:
-    command = "python -P -m autopilot.daemon.cli.reference > docs/cli.md"
+    command = "python -P -m autopilot.daemon.reference > docs/cli.md"
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
     assert page == reference.page(), f"write it anew: {command}"
     assert command in page

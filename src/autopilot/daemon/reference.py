@@ -1,15 +1,15 @@
 """The page of every command, written from the parser so that it cannot say anything else.
 
-`docs/cli.md` is made by `python -P -m autopilot.daemon.cli.reference > docs/cli.md`; a test fails when it has
+`docs/cli.md` is made by `python -P -m autopilot.daemon.reference > docs/cli.md`; a test fails when it has
 drifted.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.cli import console
 from autopilot.daemon.cli.main import build_parser
 from autopilot.daemon.cli.verbs import VERBS
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HEAD = """\
 # Commands
 
-Written from the program; change it there and run `python -P -m autopilot.daemon.cli.reference > docs/cli.md`.
+Written from the program; change it there and run `python -P -m autopilot.daemon.reference > docs/cli.md`.
 
 Every command explains itself with `--help`. Those that read take `--json`: one document on standard output,
 the same bytes whether a daemon answers or the command reads the queue itself; a refusal is then
@@ -93,4 +93,4 @@ def _escaped(text: str) -> str:
 
 
 if __name__ == "__main__":
-    console.say_raw(page().rstrip("\n"))
+    sys.stdout.write(page())
