@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Final
 
 from autopilot.config.clock import SystemClock
+from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.publish.__main__ import run
 from autopilot.publish.files import read_spec
-from autopilot.publish.progress import EVENTS_FILE, Progress
+from autopilot.publish.progress import Progress
 from autopilot.schemas.events import Event
 
 LIVES: Final = "lived through it"
@@ -39,7 +40,7 @@ class DyingProgress(Progress):
 
 def main(spec_file: Path, fatal: int, when: str) -> None:
     clock, spec = SystemClock(), read_spec(spec_file)
-    progress = Progress(spec_file.parent / EVENTS_FILE, clock, spec.id)
+    progress = Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id)
     run(spec, DyingProgress(progress, fatal, is_before=when == "before"), clock)
     sys.stdout.write(LIVES)
 

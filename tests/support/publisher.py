@@ -13,10 +13,11 @@ import pytest
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
+from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.publish.checks.registry import CHECKS
 from autopilot.publish.context import Context, Findings
 from autopilot.publish.files import read_request, read_spec
-from autopilot.publish.progress import EVENTS_FILE, Progress
+from autopilot.publish.progress import Progress
 from autopilot.publish.publisher import finish
 from autopilot.publish.verdicts import Story
 from autopilot.publish.workspace import workspace
@@ -163,6 +164,6 @@ def _context(spec_file: Path, folder: Path) -> Context:
         request_fault=fault,
         git=Git(clock, scratch=folder / "git"),
         clock=clock,
-        progress=Progress(spec_file.parent / EVENTS_FILE, clock, spec.id),
+        progress=Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id),
         folder=folder,
     )

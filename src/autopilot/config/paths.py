@@ -14,6 +14,14 @@ from autopilot.schemas.errors import ConfigError
 
 PRIVATE_DIR_MODE = 0o700
 
+# What lies in a run's folder, where daemon, runner and publisher meet.
+SPEC_FILE = "spec.json"
+EVENTS_FILE = "events.jsonl"
+RESULT_FILE = "result.json"
+JUDGE_REPOSITORY = "judge.git"
+PUBLISH_FOLDER = "publish"
+PUBLISH_EVENTS_FILE = "publish-events.jsonl"
+
 
 @dataclass(frozen=True, slots=True)
 class Paths:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import autopilot
 from autopilot.config import environ
 from autopilot.config.logs import logger
+from autopilot.config.paths import EVENTS_FILE, PUBLISH_EVENTS_FILE, SPEC_FILE
 from autopilot.config.proc import RUN_ID_VARIABLE
 from autopilot.daemon.specs import publish_dir
 from autopilot.daemon.supervisor import Launch
@@ -52,7 +53,7 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
         extra={**_some(base, _NETWORK), **_own_code(), RUN_ID_VARIABLE: spec.run_id},
     )
     return Launch(
-        argv=_own_python("autopilot.runner", "run", str(spec.run_dir / "spec.json")),
+        argv=_own_python("autopilot.runner", "run", str(spec.run_dir / SPEC_FILE)),
         cwd=spec.run_dir,
         env=env,
         output=spec.run_dir / "runner.log",
@@ -80,7 +81,7 @@ def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
         output=spec_file.parent / "inquiry.log",
         order=Order(
             key=key,
-            journal=spec_file.parent / "publish-events.jsonl",
+            journal=spec_file.parent / PUBLISH_EVENTS_FILE,
             fence=0,
             wall_s=spec.wall_s + spec.kill_grace_s + BACKSTOP_MARGIN_S,
             grace_s=spec.kill_grace_s,
@@ -91,12 +92,12 @@ def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
 
 def runner_order(shop: Shop, run_id: str, *, fence: int) -> Order:
     """Say how a runner is watched, also one that an earlier daemon started."""
-    return _order(shop, run_id, journal=shop.paths.run_dir(run_id) / "events.jsonl", fence=fence)
+    return _order(shop, run_id, journal=shop.paths.run_dir(run_id) / EVENTS_FILE, fence=fence)
 
 
 def publisher_order(shop: Shop, publication_id: str) -> Order:
     """Say how a publisher is watched, also one that an earlier daemon started."""
-    journal = publish_dir(shop.paths, publication_id) / "publish-events.jsonl"
+    journal = publish_dir(shop.paths, publication_id) / PUBLISH_EVENTS_FILE
     return _order(shop, publication_id, journal=journal, fence=0)
 
 

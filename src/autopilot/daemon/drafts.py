@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.logs import logger
+from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import judge, specs
 from autopilot.daemon.admission import REVIEW_LOAD
@@ -162,8 +163,8 @@ def _write(shop: Shop, repo: str, spec: PullStateSpec) -> Path:
     folder = specs.drafts_dir(shop.paths, repo)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     spec.report.unlink(missing_ok=True)
-    write_atomically(folder / "spec.json", spec.model_dump_json(indent=1).encode())
-    return folder / "spec.json"
+    write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1).encode())
+    return folder / SPEC_FILE
 
 
 def _key(shop: Shop, repo: str) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
+from autopilot.config.paths import RESULT_FILE
 from autopilot.daemon.decide import Loss
 from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullStateReport
 from autopilot.schemas.records import faults_of
@@ -47,7 +48,7 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
         found: how and when its end was found.
     """
     told = found.ending.told if found.ending else "the runner was gone when the daemon started"
-    raw = _read(run_dir / "result.json")
+    raw = _read(run_dir / RESULT_FILE)
     if isinstance(raw, str):
         return _loss(live, found, f"{told}; result.json: {raw}")
     try:

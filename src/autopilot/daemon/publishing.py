@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.logs import logger
+from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
 from autopilot.daemon import decide_publish, judge, specs, transitions_publish
 from autopilot.daemon.children import publisher_launch, publisher_order
@@ -157,7 +158,7 @@ def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[Ga
         paths=shop.paths,
         now_ms=shop.now_ms(),
     )
-    spec_file = specs.publish_dir(shop.paths, spec.run_id) / "spec.json"
+    spec_file = specs.publish_dir(shop.paths, spec.run_id) / SPEC_FILE
     if live.publication.tries == 1 and os.path.lexists(spec_file.parent):
         raise InvariantError("publish-folder-foreign", f"{spec_file.parent} is there before we made it")
     spec_file.parent.mkdir(mode=0o700, exist_ok=True)

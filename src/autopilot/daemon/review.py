@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.git import Git
+from autopilot.config.paths import JUDGE_REPOSITORY
 from autopilot.daemon.store import queries_runs, queries_tickets
 from autopilot.daemon.store.mapping import unknown
 from autopilot.publish.forges.local import read_records
@@ -84,7 +85,7 @@ def _fetch(desk: Desk, publication: Publication) -> str:
 
 
 def _diff(desk: Desk, publication: Publication) -> str:
-    judge = desk.paths.run_dir(publication.run_id) / "judge.git"
+    judge = desk.paths.run_dir(publication.run_id) / JUDGE_REPOSITORY
     if not judge.is_dir():
         return ""
     git = Git(clock=desk.clock, scratch=desk.paths.state)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.logs import logger
+from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
 from autopilot.daemon import decide, judge, specs, transitions
 from autopilot.daemon.children import runner_launch, runner_order
@@ -103,5 +104,5 @@ def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:
 def _spawn(shop: Shop, claim: Claim, exchanges: Sequence[Exchange]) -> ProcessId:
     spec = specs.run_spec(claim, exchanges, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms())
     spec.run_dir.mkdir(mode=0o700)
-    write_atomically(spec.run_dir / "spec.json", spec.model_dump_json(indent=1).encode())
+    write_atomically(spec.run_dir / SPEC_FILE, spec.model_dump_json(indent=1).encode())
     return shop.supervisor.start(runner_launch(shop, spec))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from autopilot.config.paths import JUDGE_REPOSITORY, PUBLISH_FOLDER
 from autopilot.schemas.ids import slug
 from autopilot.schemas.publication import ForgeSpec, PublishSpec, PullQuestion, PullStateSpec
 from autopilot.schemas.run import RepoSpec, RunSpec
@@ -40,7 +41,7 @@ def verdict_path(paths: Paths, run_id: str) -> Path:
 
 def publish_dir(paths: Paths, run_id: str) -> Path:
     """Name the folder of a run's publication."""
-    return paths.run_dir(run_id) / "publish"
+    return paths.run_dir(run_id) / PUBLISH_FOLDER
 
 
 def drafts_dir(paths: Paths, repo: str) -> Path:
@@ -117,7 +118,7 @@ def publish_spec(
         request=request_path(paths, publication.run_id),
         verdict=verdict_path(paths, publication.run_id),
         workdir=publish_dir(paths, publication.run_id) / "work",
-        source=paths.run_dir(publication.run_id) / "judge.git",
+        source=paths.run_dir(publication.run_id) / JUDGE_REPOSITORY,
         mirror=paths.mirror(repo.name),
         forge=_forge_spec(repo, paths),
         base=publication.base,

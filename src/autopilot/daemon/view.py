@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, assert_never
 
+from autopilot.config.paths import EVENTS_FILE
 from autopilot.config.proc import ProcessId, is_alive
 from autopilot.daemon import demand
 from autopilot.daemon.rules import rules_of
@@ -78,7 +79,7 @@ def why(desk: Desk, ticket: str) -> Answer:
 
 def _run(desk: Desk, live: LiveRun) -> Answer:
     attempt = live.attempt
-    journal = desk.paths.run_dir(attempt.run_id) / "events.jsonl"
+    journal = desk.paths.run_dir(attempt.run_id) / EVENTS_FILE
     return {
         "ticket": live.ticket.model_dump(mode="json"),
         "run_id": attempt.run_id,

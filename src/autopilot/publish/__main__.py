@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
+from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.publish import inquiry, verdicts
 from autopilot.publish.context import Context
 from autopilot.publish.files import (
@@ -24,7 +25,7 @@ from autopilot.publish.files import (
     write_report,
     write_verdict,
 )
-from autopilot.publish.progress import EVENTS_FILE, Progress
+from autopilot.publish.progress import Progress
 from autopilot.publish.publisher import publish
 from autopilot.publish.workspace import PublisherBusy, workspace
 from autopilot.schemas.errors import AutopilotError, ExitCode
@@ -59,7 +60,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _publish(spec_file: Path, clock: Clock) -> None:
     spec = read_spec(spec_file)
-    run(spec, Progress(spec_file.parent / EVENTS_FILE, clock, spec.id), clock)
+    run(spec, Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id), clock)
 
 
 def _ask(spec_file: Path, clock: Clock) -> None:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.schemas.events import Event
 
-EVENTS_FILE = "publish-events.jsonl"
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:

@@ -16,11 +16,12 @@ from pydantic import ValidationError
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
+from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
 from autopilot.runner import pipeline, verify
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.notebook import Notebook
-from autopilot.runner.outbox import RESULT_FILE, Outbox
+from autopilot.runner.outbox import Outbox
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.run import Outcome, RunSpec
 

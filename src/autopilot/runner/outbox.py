@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.journal import append_line
+from autopilot.config.paths import EVENTS_FILE, RESULT_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from autopilot.schemas.events import Event
     from autopilot.schemas.run import RunResult
 
-EVENTS_FILE = "events.jsonl"
-RESULT_FILE = "result.json"
 _MAX_TEXT_CHARS = 4000
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.journal import read_lines
+from autopilot.config.paths import EVENTS_FILE, PUBLISH_EVENTS_FILE, PUBLISH_FOLDER, RESULT_FILE
 from autopilot.daemon.cli import console, shape
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Reader:
     def __init__(self, folder: Path, *, as_json: bool) -> None:
         """Start at the beginning."""
         self._folder, self._as_json = folder, as_json
-        files = (folder / "events.jsonl", folder / "publish" / "publish-events.jsonl")
+        files = (folder / EVENTS_FILE, folder / PUBLISH_FOLDER / PUBLISH_EVENTS_FILE)
         self._offsets = dict.fromkeys(files, 0)
         self._started_ms: int | None = None
         self.spent = 0
@@ -30,7 +31,7 @@ class Reader:
     @property
     def is_over(self) -> bool:
         """Tell whether the run has left its result."""
-        return (self._folder / "result.json").exists()
+        return (self._folder / RESULT_FILE).exists()
 
     def elapsed(self, now_ms: object) -> str:
         """Show how long after the start a moment is."""

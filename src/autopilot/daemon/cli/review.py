@@ -73,7 +73,7 @@ def _head(answer: Mapping[str, Any]) -> Iterator[str]:
     fate = publication["pr_state"]
     yield f"  draft   {_where(publication)}{f' ({fate})' if fate in {'merged', 'closed'} else ''}"
     yield f"  branch  {publication['branch']} at {publication['head'][:12]}, into {publication['base']}"
-    yield f"  cost    {shape.usd(ticket['spent_micro_usd'])} in {ticket['sessions']} sessions"
+    yield f"  cost    {shape.usd(ticket['spent_micro_usd'])} in {ticket['sessions']} runs"
     for gate in answer["gates"]:
         told = f"{gate['gate']} {gate['verdict']} by {gate['producer']}: {gate['reason']}"
         yield f"  gate    {console.line(told)}"

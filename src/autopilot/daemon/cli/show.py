@@ -50,7 +50,7 @@ def _head(ticket: Mapping[str, Any]) -> None:
     console.say(f"  repo {ticket['repo']}  base {base}  branch {ticket['branch']}")
     console.say(
         f"  priority {shape.priority(ticket['priority'])}  attempts {ticket['attempts']}"
-        f"  sessions {ticket['sessions']}  spent {shape.usd(ticket['spent_micro_usd'])}"
+        f"  runs {ticket['sessions']}  spent {shape.usd(ticket['spent_micro_usd'])}"
     )
     if ticket["hint"]:
         console.say(f"  → {ticket['hint']}")

@@ -49,7 +49,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "breaker": "show or reset the breakers",
         "doctor": "check this machine and configuration",
         "config": "show, check or describe the configuration",
-        "daemon": "run the daemon in the foreground",
+        "daemon": "run the daemon in the foreground, or stop the one that runs",
         "demo": "watch three tickets go through the whole machine",
         "completion": "print shell completion",
     }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autopilot.config.environ import current, search_path
+from autopilot.config.paths import JUDGE_REPOSITORY
 from autopilot.runner.agents.registry import new_agent, program_of
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.judge import Judge
@@ -63,7 +64,7 @@ def prepare(shop: Shop) -> Ready:
     shop.notebook.stack = stack.name
     user_config = UserConfig.note(shop.git, spec.repo.url)
     workspace, filters = _cut(shop, base_sha, policy)
-    judge = Judge(shop.git, spec.run_dir / "judge.git", spec.repo.mirror, workspace, filters)
+    judge = Judge(shop.git, spec.run_dir / JUDGE_REPOSITORY, spec.repo.mirror, workspace, filters)
     pristine = judge.prepare()
     if pristine.dirt:
         shop.notebook.warn([f"{len(pristine.dirt)} files differed from the base before the agent came"])
