@@ -69,7 +69,7 @@ class TestOnLinux:
         lock = hold(reason="run T-1-a1", pid=runner.pid)
         wait_for(journal, HELD)
         os.kill(runner.pid, signal.SIGKILL)
-        wait_until(lambda: runner.poll() is not None, 5, "the run is dead")
+        wait_until(lambda: runner.poll() is not None, 30, "the run is dead")
         wait_for(journal, HELD, RELEASED)
         lock.release()
 
@@ -81,7 +81,7 @@ class TestOnLinux:
         us = ours(script, tmp_path)
         wait_for(journal, HELD)
         os.kill(us.pid, signal.SIGKILL)
-        wait_until(lambda: us.poll() is not None, 5, "we are dead")
+        wait_until(lambda: us.poll() is not None, 30, "we are dead")
         wait_for(journal, HELD, RELEASED)
 
     def test_a_lock_outlives_whoever_took_it_for_a_run(
@@ -95,10 +95,10 @@ class TestOnLinux:
         daemon = ours(script, tmp_path)
         wait_for(journal, HELD)
         os.kill(daemon.pid, signal.SIGKILL)
-        wait_until(lambda: daemon.poll() is not None, 5, "the daemon is dead")
+        wait_until(lambda: daemon.poll() is not None, 30, "the daemon is dead")
         assert lines(journal) == [HELD]
         os.kill(runner.pid, signal.SIGKILL)
-        wait_until(lambda: runner.poll() is not None, 5, "the run is dead")
+        wait_until(lambda: runner.poll() is not None, 30, "the run is dead")
         wait_for(journal, HELD, RELEASED)
 
     def test_no_child_inherits_the_lock(self, journal: Path, tmp_path: Path, runner: proc.Child) -> None:
@@ -147,8 +147,8 @@ def test_on_a_mac_caffeinate_watches_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: proc.Child
 ) -> None:
     with on_a_mac(tmp_path, monkeypatch, "exec sleep 600", runner.pid) as lock:
-        wait_until((tmp_path / "argv").exists, 5, "caffeinate was started")
-        wait_until((tmp_path / "argv").read_text, 5, "caffeinate has noted its arguments")
+        wait_until((tmp_path / "argv").exists, 30, "caffeinate was started")
+        wait_until((tmp_path / "argv").read_text, 30, "caffeinate has noted its arguments")
         assert (tmp_path / "argv").read_text() == f"-i -s -w {runner.pid}\n"
         assert (lock.kind, lock.warning, lock.is_held) == ("caffeinate", "", True)
     assert not lock.is_held

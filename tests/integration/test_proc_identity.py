@@ -76,7 +76,7 @@ def test_the_other_way_of_looking_tells_the_same(
     assert (there.id.pid, there.parent, there.session) == (here.id.pid, here.parent, here.session)
     assert (there.is_zombie, proc.is_alive(there.id)) == (False, True)
     # In the middle of exec a process has no environment yet.
-    marks = wait_until(lambda: procinfo.marks_of(child.pid), 5, "the child has its environment")
+    marks = wait_until(lambda: procinfo.marks_of(child.pid), 30, "the child has its environment")
     assert marks == frozenset({"T-1-a1-00000000"})
     assert child.pid in procinfo.all_pids()
     assert proc.kill_tree(there.id, grace_s=1, clock=CLOCK, marker="T-1-a1-00000000") == 1

@@ -18,7 +18,7 @@ def test_a_program_without_end_is_stopped_at_its_wall_limit(tmp_path: Path) -> N
 
 
 def test_a_program_that_says_nothing_is_stopped_for_its_silence(tmp_path: Path) -> None:
-    ended = start(("sh", "-c", "echo hello; exec sleep 600"), tmp_path, silence_s=0.2)
+    ended = start(("sh", "-c", "echo hello; exec sleep 600"), tmp_path, silence_s=1.5)
     assert (ended.stopped, ended.tail) == ("silence", b"hello\n")
 
 

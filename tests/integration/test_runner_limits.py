@@ -91,9 +91,9 @@ def test_an_agent_that_does_not_tell_its_cost_is_of_unknown_cost(host: Host, rep
 @pytest.mark.parametrize(
     ("changes", "code"),
     [
-        ({"silence_s": 0.6}, "agent-silence"),
-        ({"wall_s": 3}, "agent-wall"),
-        ({"no_progress_s": 0.6}, "agent-no-progress"),
+        ({"silence_s": 4}, "agent-silence"),
+        pytest.param({"wall_s": 12}, "agent-wall", marks=pytest.mark.slow),
+        ({"no_progress_s": 4}, "agent-no-progress"),
     ],
 )
 def test_an_agent_that_hangs_is_ended_by_each_of_the_timers(
@@ -113,12 +113,12 @@ def test_an_agent_that_goes_on_changing_files_is_not_taken_for_stuck(
 ) -> None:
     body = """
     import time
-    for number in range(12):
+    for number in range(8):
         open("answer.txt", "w").write("right\\n" * (number + 1))
-        time.sleep(0.15)
+        time.sleep(0.5)
     """
     spec = host.spec(
-        repo, command(write_agent(tmp_path / "bin", "slow", body)), limits=limits(no_progress_s=0.6)
+        repo, command(write_agent(tmp_path / "bin", "slow", body)), limits=limits(no_progress_s=3)
     )
     assert run_here(spec).outcome is Outcome.COMMITTED
 

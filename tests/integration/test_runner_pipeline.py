@@ -278,7 +278,7 @@ def test_a_reader_that_fails_ends_the_agent_and_the_run_by_name(
     tick = spec.worktree / "tick"
     size = tick.stat().st_size if tick.exists() else 0
     looks = iter(range(100))
-    wait_until(lambda: next(looks) == 15, 5, "three times the grandchild's pace has gone by")
+    wait_until(lambda: next(looks) == 15, 30, "three times the grandchild's pace has gone by")
     assert (tick.stat().st_size if tick.exists() else 0) == size
 
 

@@ -174,7 +174,7 @@ def test_a_waiting_call_does_not_keep_others_waiting(control: Path, answers: Ans
     waiting = threading.Thread(target=client.call, args=(control, "GET", "/wait"))
     waiting.start()
     try:
-        wait_until(lambda: answers.calls, 5, "the first call is being answered")
+        wait_until(lambda: answers.calls, 30, "the first call is being answered")
         assert client.call(control, "GET", "/v1/health")["method"] == "GET"
     finally:
         answers.release.set()
@@ -189,7 +189,7 @@ def test_stop_ends_every_thread_and_removes_the_socket(tmp_path: Path, answers: 
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as silent:
         silent.connect(str(path))
         silent.sendall(b"GET /never-finished")
-        wait_until(lambda: len(set(threading.enumerate()) - before) == 2, 5, "the call has its thread")
+        wait_until(lambda: len(set(threading.enumerate()) - before) == 2, 30, "the call has its thread")
         server.stop()
     assert not path.exists()
     assert set(threading.enumerate()) == before
