@@ -50,6 +50,8 @@ def meant(path: tuple[str | int, ...]) -> str:
     name = str(path[-1])
     keys = tuple(known_keys())
     elsewhere = [key.dotted for key in keys if key.name == name]
+    if elsewhere and elsewhere[0] == name:
+        return "it belongs at the top of the file, before the first [table]"
     if elsewhere:
         return f"did you mean {elsewhere[0]}?"
     neighbours = [key.name for key in keys if key.table == table] + _tables_below(table, keys)

@@ -78,7 +78,7 @@ def load_with_origins(paths: Paths, *, flags: Mapping[str, Any] | None = None) -
 
 def _error(faults: list[tuple[str, str]], layered: Layered) -> ConfigError:
     lines = [f"{layered.origin_of(key)}: {_shown_key(key, layered.values)}: {text}" for key, text in faults]
-    hint = "`autopilot config show` lists every key and where its value comes from"
+    hint = "mend it there; `autopilot config schema` describes every key"
     return ConfigError("config-invalid", "\n".join(lines), hint=hint)
 
 

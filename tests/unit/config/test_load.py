@@ -130,6 +130,10 @@ def test_every_key_of_the_file_arrives(tmp_path: Path) -> None:
     [
         ("max_paralel_agents = 1", "max_paralel_agents: unknown key; did you mean max_parallel_agents?"),
         ("window = '22:00-23:00'", "window: unknown key; did you mean schedule.window?"),
+        (
+            "[[repo]]\nname = 'a'\npath = '/a'\ndefault_agent = 'claude'",
+            "repo[a].default_agent: unknown key; it belongs at the top of the file, before the first [table]",
+        ),
         ("[schedul]\nwindow = ''", "schedul: unknown key; did you mean schedule?"),
         ("[timeouts]\nwal_s = 1", "timeouts.wal_s: unknown key; did you mean wall_s?"),
         ("[timeouts]\npoll_s = 1", "timeouts.poll_s: unknown key; did you mean daemon.poll_s?"),

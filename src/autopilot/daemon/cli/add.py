@@ -120,9 +120,18 @@ def _in_units(fields: dict[str, Any]) -> dict[str, Any]:
             raise TicketError("ticket-invalid", f"not_before: {exc}", hint="mend the field") from exc
     level = fields.get("priority")
     if isinstance(level, str):
-        word = level.strip().lower()
-        fields["priority"] = shape.PRIORITIES.index(word) if word in shape.PRIORITIES else level
+        fields["priority"] = _priority(level)
     for name in ("depends_on", "acceptance"):
         if isinstance(fields.get(name), str):
             fields[name] = [fields[name]]
     return fields
+
+
+def _priority(level: str) -> int:
+    word = level.strip().lower()
+    numbers = [str(number) for number in range(len(shape.PRIORITIES))]
+    for known in (shape.PRIORITIES, numbers):
+        if word in known:
+            return known.index(word)
+    what = f"priority: {console.line(level)!r} is none"
+    raise TicketError("ticket-invalid", what, hint=f"give {', '.join(shape.PRIORITIES)} or 0 to 3")

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     from autopilot.config.load import load_with_origins
     from autopilot.config.paths import find_paths
     from autopilot.daemon import proposal
+    from autopilot.daemon.api import client
 
     paths = find_paths()
     loaded = load_with_origins(paths)
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     may_write = not args.dry_run and (args.yes or _agrees())
     if may_write:
         append(paths, text)
+        client.nudge(paths.control_socket)  # a daemon that runs already learns of it at once
     if args.json:
         seen = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(found).items()}
         console.say_json(

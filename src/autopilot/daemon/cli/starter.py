@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.paths import find_paths
 from autopilot.daemon.api import client
-from autopilot.daemon.cli import door
 from autopilot.schemas.errors import AutopilotError, TransientError
 
 if TYPE_CHECKING:
@@ -25,18 +24,37 @@ GRACE_S = 2.0
 
 
 def ensure_daemon() -> bool:
-    """Make sure that a daemon listens; say whether one had to be started.
+    """Make sure that a daemon listens and stays; say whether one had to be started.
 
     Raises:
-        TransientError: it was started but did not come up; names its log.
+        TransientError: it was started but did not come up, or an earlier one is still on its way out.
     """
-    if door.is_daemon_up():
+    paths = find_paths()
+    if _is_up(paths):
         return False
     from autopilot.config import environ
     from autopilot.config.clock import SystemClock
 
-    start_daemon(find_paths(), environ.current(), SystemClock())
+    start_daemon(paths, environ.current(), SystemClock())
     return True
+
+
+def _is_up(paths: Paths) -> bool:
+    """Tell whether a daemon listens; one that drains is none for the night, so its end is awaited."""
+    pause = Event()
+    for _ in range(round(WAIT_S / POLL_S)):
+        try:
+            health = client.call(paths.control_socket, "GET", "/v1/health")
+        except client.DaemonAwayError:
+            return False
+        if not health["is_draining"]:
+            return True
+        pause.wait(POLL_S)
+    raise TransientError(
+        "daemon-draining",
+        "the daemon is stopping: it waits for running tickets and launches nothing",
+        hint="when it is gone (autopilot status), repeat the command",
+    )
 
 
 def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.plain import one_line
 from autopilot.runner.agents.adapter import Order
 from autopilot.runner.allowed import allowed_commands, test_command
 from autopilot.runner.failure import RunFailure
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from autopilot.runner.shop import Shop
     from autopilot.schemas.run import Baseline
 
+_MAX_REASON_CHARS = 200
 _UNCHANGED = "Nothing was changed since the last round, so the checks are as red as they were.\n\n"
 
 
@@ -130,5 +132,8 @@ def _still_red(shop: Shop, taken: Taken | None) -> RunFailure:
     gates = shop.notebook.gates
     names = ungreen(gates, head=gates[-1].head)
     what = f"after {shop.spec.limits.rounds} rounds still not green: {', '.join(names)}"
+    reason = next((gate.reason for gate in gates if gate.gate in names and gate.reason), "")
+    if reason:
+        what += f" ({one_line(without_places(shop.spec, reason), max_chars=_MAX_REASON_CHARS)})"
     hint = "the worktree and the gates' logs are kept; look, then resume or cancel"
     return RunFailure(Outcome.GATES_FAILED, "gates-failed", what, hint=hint)

@@ -150,3 +150,15 @@ def test_no_text_at_all_and_text_twice_are_refused(tmp_path: Path) -> None:
         fields()
     with pytest.raises(TicketError, match="text-twice"):
         fields("words", "--file", str(tmp_path / "t.md"))
+
+
+@pytest.mark.parametrize(("word", "number"), [("urgent", 0), (" Low ", 3), ("1", 1)])
+def test_a_priority_is_a_word_or_its_number(word: str, number: int) -> None:
+    assert fields("mend", "it", "--priority", word)["priority"] == number
+
+
+@pytest.mark.parametrize("word", ["hihg", "7", "-1", "1.5", ""])
+def test_another_priority_is_refused_and_the_known_ones_are_named(word: str) -> None:
+    with pytest.raises(TicketError) as caught:
+        fields("mend", "it", f"--priority={word}")
+    assert caught.value.hint == "give urgent, high, normal, low or 0 to 3"

@@ -1,0 +1,58 @@
+"""Whether a daemon is there for the night: one that is on its way out is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from autopilot.daemon.api import client
+from autopilot.daemon.cli import starter
+from autopilot.schemas.errors import TransientError
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[object]:
+    """What was started instead of a daemon."""
+    made: list[object] = []
+    monkeypatch.setenv("AUTOPILOT_HOME", str(tmp_path))
+    monkeypatch.setattr(starter, "WAIT_S", 0.2)
+    monkeypatch.setattr(starter, "POLL_S", 0.01)
+    monkeypatch.setattr(starter, "start_daemon", lambda paths, *_rest: made.append(paths))
+    return made
+
+
+def answering(monkeypatch: pytest.MonkeyPatch, answers: Iterator[bool | None]) -> None:
+    """Let the socket say whether the daemon drains; None = nobody is there."""
+
+    def call(*_args: object, **_named: object) -> Mapping[str, bool]:
+        is_draining = next(answers)
+        if is_draining is None:
+            raise client.DaemonAwayError("daemon-away", "no daemon listens", hint="autopilot on")
+        return {"is_draining": is_draining}
+
+    monkeypatch.setattr(client, "call", call)
+
+
+def test_a_daemon_that_stays_is_kept(monkeypatch: pytest.MonkeyPatch, started: list[object]) -> None:
+    answering(monkeypatch, iter([False]))
+    assert starter.ensure_daemon() is False
+    assert started == []
+
+
+def test_the_end_of_a_draining_daemon_is_awaited_and_another_is_started(
+    monkeypatch: pytest.MonkeyPatch, started: list[object]
+) -> None:
+    answering(monkeypatch, iter([True, True, None]))
+    assert starter.ensure_daemon() is True
+    assert len(started) == 1
+
+
+def test_a_daemon_that_drains_for_long_is_no_promise_of_a_night(
+    monkeypatch: pytest.MonkeyPatch, started: list[object]
+) -> None:
+    answering(monkeypatch, iter([True] * 1000))
+    with pytest.raises(TransientError) as caught:
+        starter.ensure_daemon()
+    assert (caught.value.code, started) == ("daemon-draining", [])
