@@ -132,8 +132,10 @@ def _still_red(shop: Shop, taken: Taken | None) -> RunFailure:
     gates = shop.notebook.gates
     names = ungreen(gates, head=gates[-1].head)
     what = f"after {shop.spec.limits.rounds} rounds still not green: {', '.join(names)}"
-    reason = next((gate.reason for gate in gates if gate.gate in names and gate.reason), "")
+    reason = next((gate.reason.strip() for gate in gates if gate.gate in names and gate.reason.strip()), "")
     if reason:
-        what += f" ({one_line(without_places(shop.spec, reason), max_chars=_MAX_REASON_CHARS)})"
+        what += (
+            f" ({one_line(without_places(shop.spec, reason.splitlines()[0]), max_chars=_MAX_REASON_CHARS)})"
+        )
     hint = "the worktree and the gates' logs are kept; look, then resume or cancel"
     return RunFailure(Outcome.GATES_FAILED, "gates-failed", what, hint=hint)
