@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from autopilot.config.git import GitError
+from autopilot.config.clock import SystemClock
+from autopilot.config.git import Git, GitError
 from autopilot.runner.failure import RunFailure, as_failure
-from autopilot.runner.mirror import base_ref
+from autopilot.runner.mirror import base_ref, fetch_base
+from autopilot.runner.remote import choose_base, look_at
 from autopilot.schemas.run import Outcome, RunSpec
 from tests.support import repo_layouts
 from tests.support.gitcmd import git
@@ -161,3 +164,22 @@ def test_a_branch_that_git_will_not_take_over_is_no_reason_to_use_an_old_base(
     found = failure(host, shallow)
     assert (found.outcome, found.code) == (Outcome.CONFIGURATION, "base-not-fetched")
     assert "--unshallow" in found.hint
+
+
+class StoppedWhileReading(Git):
+    """Our git, ended by the daemon in the middle of looking at what was fetched."""
+
+    def run(self, *args: str, **options: Any) -> bytes:  # noqa: ANN401
+        if args[0] == "rev-parse":
+            raise GitError("git-stopped", "git was stopped: the daemon stops")
+        return super().run(*args, **options)
+
+
+def test_a_run_stopped_just_after_the_fetch_says_nothing_about_the_repository(host: Host, repo: Repo) -> None:
+    spec = host.spec(repo)
+    remote = look_at(host.network, spec.repo.url)
+    ours = StoppedWhileReading(SystemClock(), host.state / "scratch")
+    base = choose_base(spec.repo, remote)
+    with pytest.raises(GitError) as caught:
+        fetch_base(ours, host.network, spec.repo, base=base, remote=remote, on_lock_removed=lambda _: None)
+    assert as_failure(caught.value).outcome is Outcome.STOPPED

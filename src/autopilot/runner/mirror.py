@@ -95,6 +95,8 @@ def _fetch(git: Git, network: Git, spec: RepoSpec, *, branch: str) -> str:
     try:
         sha = git.run("rev-parse", "--verify", "--quiet", f"{_INCOMING}^{{commit}}", git_dir=mirror)
     except GitError as exc:
+        if exc.is_transient:
+            raise  # it says nothing about the repository
         what = f"git would not fetch {branch!r} from the repository {spec.name!r}"
         hint = (
             "is it a shallow clone? Run git fetch --unshallow in it, or give the address it was cloned from"
