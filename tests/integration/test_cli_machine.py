@@ -274,6 +274,6 @@ def test_every_verb_explains_itself(tmp_path: Path) -> None:
 
 def test_init_without_git_names_what_is_missing_and_is_no_bug(tmp_path: Path) -> None:
     cli = Cli(tmp_path / "home", env={"PATH": str(tmp_path / "empty")})
-    said = cli.run("init")
+    said = cli.run("init", "--dry-run")
     assert said.code == ExitCode.CONFIG
     assert "git is not on PATH" in said.err

@@ -68,13 +68,7 @@ def verify(
     Returns:
         The ledger entries with producer `publish`; or why it could not run at all, and then none.
     """
-    git = Git(
-        clock,
-        spec.workdir / "git",
-        timeout_s=spec.git_s,
-        grace_s=spec.kill_grace_s,
-        should_stop=should_stop,
-    )
+    git = _git(spec, clock, should_stop)
     stack: Stack | None = None
     try:
         _make_room(spec.workdir)
@@ -104,6 +98,11 @@ def verify(
         should_stop=should_stop,
     )
     return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context))
+
+
+def _git(spec: VerifySpec, clock: Clock, should_stop: Callable[[], str | None] | None) -> Git:
+    place, grace_s = spec.workdir / "git", spec.kill_grace_s
+    return Git(clock, place, timeout_s=spec.git_s, grace_s=grace_s, should_stop=should_stop)
 
 
 def check_out(git: Git, repository: Path, sha: str, checkout: Path) -> None:
