@@ -196,3 +196,17 @@ def test_asked_to_end_at_any_moment_it_ends_as_stopped_or_is_done(host: Host, re
     assert spec.pr_request.exists() == (result.outcome is Outcome.COMMITTED)
     assert (result.head is not None) or result.outcome is Outcome.STOPPED
     assert read_state(spec.run_dir / "agent-state.json").status in {"paused", "complete"}
+
+
+def test_tests_that_cannot_be_started_here_stop_the_run_before_anybody_is_paid(
+    host: Host, repo: Repo
+) -> None:
+    policy = 'stack = "unknown"\nreport = "report.xml"\n\n[commands]\ntest = ["no-such-test-program"]\n'
+    commit_files(repo.remote, "main", {".autopilot.toml": policy})
+    spec = host.spec(repo, host.agent(MEND))
+    result = run_here(spec)
+    assert (result.outcome, result.code) == (Outcome.CONFIGURATION, "tests-cannot-start")
+    assert "no-such-test-program" in result.message
+    assert ".autopilot.toml" in result.hint
+    assert rounds_played(spec) == 0
+    assert (result.usage.known, result.usage.cost_micro_usd) == (True, 0)

@@ -132,6 +132,9 @@ class Baseline(Record):
     counts: TestCounts | None
     green: bool
     reason: str = ""
+    code: str = Field(
+        default="", description="the gate's own code: not-started means that no test could ever run"
+    )
 
 
 class RunResult(Record):

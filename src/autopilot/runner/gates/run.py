@@ -46,9 +46,9 @@ def measure_baseline(ctx: GateContext) -> Baseline:
     _empty(ctx)
     broken = restore(ctx)
     if broken is not None:
-        return Baseline(counts=None, green=False, reason=broken.reason)
+        return Baseline(counts=None, green=False, reason=broken.reason, code=broken.code)
     record = test_summary.check(ctx, ())
-    return Baseline(counts=record.counts, green=record.is_green, reason=record.reason)
+    return Baseline(counts=record.counts, green=record.is_green, reason=record.reason, code=record.code)
 
 
 def feedback(records: tuple[GateRecord, ...]) -> str:
