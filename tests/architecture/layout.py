@@ -23,9 +23,9 @@ REGISTRIES: Mapping[str, str] = {
 }
 README_LINES = range(12, 31)
 README_HEADINGS = ("## What it must not do", "## Where to begin reading")
-# Places on one person's machine. In tests such paths can be data; there only ours count.
-PRIVATE = (r"/root/", r"/work/", r"/home/[a-z]", r"/Users/[a-z]", r"(?<![\w-])shared/[a-z]+/")
-PRIVATE_IN_TESTS = (r"/work/(main|wt|shared|venv)\b",)
+# Places on one person's machine. In tests such paths can be data; there only the checkout's own place counts.
+PRIVATE = (r"/root/", r"/home/[a-z]", r"/Users/[a-z]", r"(?<![\w-])shared/[a-z]+/")
+_TELLING_PARTS = 3  # root, folder, checkout: a shorter path, such as /src, is a word of its own
 
 
 def drawers(paths: Iterable[PurePosixPath]) -> list[str]:
@@ -66,9 +66,10 @@ def readme_problems(text: str) -> list[str]:
     return problems
 
 
-def private_places(path: str, text: str) -> list[str]:
-    """Paths of somebody's machine that a file names."""
-    patterns = PRIVATE_IN_TESTS if path.startswith("tests/") else PRIVATE
+def private_places(path: str, text: str, *, checkout: PurePosixPath) -> list[str]:
+    """Paths of somebody's machine that a file names; `checkout` is where this one lies."""
+    own = (rf"{re.escape(str(checkout))}\b",) if len(checkout.parts) >= _TELLING_PARTS else ()
+    patterns = own if path.startswith("tests/") else (*PRIVATE, *own)
     return [f"{path}: {match[0]}" for pattern in patterns for match in re.finditer(pattern, text)]
 
 

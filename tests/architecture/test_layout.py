@@ -108,7 +108,7 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
     for path in tree_files():
         text = (ROOT / path).read_bytes().decode("utf-8", errors="replace")
         if path.as_posix() != "tests/architecture/layout.py":
-            found += private_places(path.as_posix(), text)
+            found += private_places(path.as_posix(), text, checkout=PurePosixPath(ROOT))
     assert found == []
 
 
@@ -118,12 +118,18 @@ def test_no_file_names_a_place_on_somebodys_machine() -> None:
         ("docs/x.md", "look into /" + "root/x"),
         ("src/autopilot/config/x.py", "# /home" + "/me/x"),
         ("README.md", "see ../shared" + "/design/x.md"),
-        ("tests/unit/x.py", "/" + "work/main"),
+        ("docs/x.md", "look into /srv/me/autopilot/src"),
+        ("tests/unit/x.py", "/srv/me/autopilot"),
     ],
 )
 def test_a_private_place_is_found(path: str, text: str) -> None:
-    assert private_places(path, text)
-    assert not private_places("tests/unit/x.py", "guard('rm -rf /root/x')")
+    checkout = PurePosixPath("/srv/me/autopilot")
+    assert private_places(path, text, checkout=checkout)
+    assert not private_places("tests/unit/x.py", "guard('rm -rf /root/x')", checkout=checkout)
+
+
+def test_a_checkout_right_below_the_root_is_no_private_place() -> None:
+    assert private_places("tests/unit/x.py", "include /src", checkout=PurePosixPath("/src")) == []
 
 
 def test_no_script_or_document_forces_a_push() -> None:

@@ -78,7 +78,7 @@ def test_a_machine_is_not_named_as_the_author(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "left"),
     [
-        ("see /home/me/work/app.py line 3", "see [local path] line 3"),
+        ("see /home/me/code/app.py line 3", "see [local path] line 3"),
         ("in (/Users/me/x)", "in ([local path])"),
         ("file:///tmp/out.log", "[local path]"),
         (r"C:\Users\me\x.txt", "[local path]"),
