@@ -60,3 +60,20 @@ def test_a_database_that_breaks_under_the_daemon_ends_it_with_the_reason_and_is_
     assert line["code"] == "database-damaged"
     assert house.daemon.start(is_awaited=False).wait(60) == ExitCode.CONFIG
     assert database.read_bytes()[:8192] == b"\x00" * 8192
+
+
+@pytest.mark.parametrize("is_replaced", [False, True], ids=["removed", "replaced"])
+def test_a_database_that_is_taken_away_under_the_daemon_ends_it_before_anything_more_is_written(
+    house: House, *, is_replaced: bool
+) -> None:
+    house.begin()
+    kept = house.paths.database.with_name("kept.db")
+    house.paths.database.rename(kept)
+    if is_replaced:
+        house.paths.database.write_bytes(kept.read_bytes())
+    client.nudge(house.paths.control_socket)
+    process = house.daemon.process
+    assert process is not None
+    assert process.wait(60) == ExitCode.CONFIG, house.daemon.said()
+    (line,) = [line for line in house.daemon.events() if line["event"] == Event.DAEMON_FAILED]
+    assert line["code"] == "database-missing"

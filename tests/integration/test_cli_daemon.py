@@ -16,7 +16,7 @@ import pytest
 
 from autopilot.config.proc import identity_of, is_alive
 from autopilot.schemas.errors import ExitCode
-from tests.support.cli import Cli, fill
+from tests.support.cli import Cli, Said, fill
 from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.shop import CONFIG
 from tests.support.small_project import small_repo
@@ -76,33 +76,45 @@ READS = (
 )
 
 
-@pytest.mark.covers("R03")
-def test_json_is_the_same_bytes_from_the_daemon_and_without_it(cli: Cli, daemon: Daemon) -> None:
-    without = {tuple(words): cli.call(*words) for words in READS}
+@pytest.fixture(scope="module")
+def without(cli: Cli) -> dict[tuple[str, ...], Said]:
+    """What each read says before the daemon is up."""
+    return {tuple(words): cli.call(*words) for words in READS}
+
+
+@pytest.fixture(scope="module")
+def up(daemon: Daemon, without: dict[tuple[str, ...], Said]) -> Daemon:  # noqa: ARG001 - read before the start
+    """The same daemon, running."""
     daemon.start()
+    return daemon
+
+
+@pytest.mark.covers("R03")
+@pytest.mark.usefixtures("up")
+def test_json_is_the_same_bytes_from_the_daemon_and_without_it(
+    cli: Cli, without: dict[tuple[str, ...], Said]
+) -> None:
     for words in READS:
         assert cli.call(*words) == without[tuple(words)], words
     for words in READS[::4]:
         assert cli.run(*words) == without[tuple(words)], words
 
 
-def test_the_status_differs_by_the_daemon_and_by_what_time_moves(cli: Cli, daemon: Daemon) -> None:
-    """Comes after the daemon is up: the ones below share it."""
+def test_the_status_differs_by_the_daemon_and_by_what_time_moves(cli: Cli, up: Daemon) -> None:
     view = json.loads(cli.ok("status", "--json"))
-    assert view["daemon"]["pid"] == daemon.call("GET", "/v1/health")["pid"]
-    assert set(view) == set(daemon.call("GET", "/v1/status"))
+    assert view["daemon"]["pid"] == up.call("GET", "/v1/health")["pid"]
+    assert set(view) == set(up.call("GET", "/v1/status"))
     told = cli.ok("status")
     assert re.search(r"^daemon     \S+ runs for \S+ as pid \d+$", told, re.MULTILINE)
     assert "held\n  switch-off: switched off by test" in told
     assert "no daemon is running" not in cli.ok("why", "T-5")
 
 
+@pytest.mark.usefixtures("up")
 @pytest.mark.parametrize(
     "words", [["add", "Mend it", "--repo", "shop"], ["status"], ["list"], ["why", "T-5"], ["show", "T-2"]]
 )
-def test_with_the_daemon_up_a_command_imports_nothing_heavy(
-    cli: Cli, daemon: Daemon, words: list[str]
-) -> None:
+def test_with_the_daemon_up_a_command_imports_nothing_heavy(cli: Cli, words: list[str]) -> None:
     code = (
         "import sys\n"
         "from autopilot.daemon.cli.main import run\n"
@@ -123,6 +135,7 @@ def test_with_the_daemon_up_a_command_imports_nothing_heavy(
     assert loaded & (HEAVY | ALSO_HEAVY) == set()
 
 
+@pytest.mark.usefixtures("up")
 def test_an_error_of_the_daemon_keeps_its_class_code_and_hint(cli: Cli) -> None:
     said = cli.run("resume", "T-1")
     assert said.code == ExitCode.REFUSED
@@ -132,13 +145,14 @@ def test_an_error_of_the_daemon_keeps_its_class_code_and_hint(cli: Cli) -> None:
     )
 
 
-def test_a_second_daemon_is_refused_by_the_command_too(cli: Cli, daemon: Daemon) -> None:
+def test_a_second_daemon_is_refused_by_the_command_too(cli: Cli, up: Daemon) -> None:
     said = cli.run("daemon", "run")
     assert said.code == ExitCode.REFUSED
-    assert f"pid {daemon.call('GET', '/v1/health')['pid']}" in said.err
+    assert f"pid {up.call('GET', '/v1/health')['pid']}" in said.err
 
 
-def test_a_queue_in_use_is_not_given_up(cli: Cli, daemon: Daemon) -> None:
+@pytest.mark.usefixtures("up")
+def test_a_queue_in_use_is_not_given_up(cli: Cli) -> None:
     said = cli.run("doctor", "--set-aside")
     assert said.code == ExitCode.REFUSED
     assert "a daemon already runs here" in said.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -111,7 +112,8 @@ def test_five_drafts_hold_the_sixth_ticket_until_a_person_merges_one(make: Make,
     wait_until(report.exists, 60, "the remote was asked")
     assert '"merged"' not in report.read_text()
     assert person.ticket(sixth)["state"] == "queued"
-    assert "autopilot review T-1 --merged" in person.does("why", sixth)
+    # Whichever was delivered first: five runs side by side end in any order.
+    assert re.search(r"autopilot review T-[1-5] --merged", person.does("why", sixth))
     person.daemon.kill()
     git(repo.remote, "update-ref", "refs/heads/main", tickets["T-1"]["head"])
     person.daemon.start()

@@ -97,6 +97,7 @@ class Loop:
         Raises:
             AutopilotError: the store failed.
         """
+        self._shop.store.check_place()
         for message in messages:
             self._contain(partial(self._take, message))
         self._contain(self._refresh)

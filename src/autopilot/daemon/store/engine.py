@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from autopilot.daemon.store import connect, health, migrate
 from autopilot.daemon.store.damage import damaged, set_aside, translated
+from autopilot.daemon.store.place import Place
 from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Store:
     _reader: Engine = field(repr=False)
     _writer: Engine = field(repr=False)
     _seat: int = field(repr=False)
+    _place: Place | None = field(repr=False)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -85,10 +87,21 @@ class Store:
         if found is not None:
             raise damaged(self.database, found)
 
+    def check_place(self) -> None:
+        """Look whether the file is still there and still a database; cheap, and the daemon's alone.
+
+        Raises:
+            ConfigError: `database-missing` or `database-damaged`.
+        """
+        if self._place is not None:
+            self._place.check()
+
     def close(self) -> None:
         """Let the database go."""
         self._reader.dispose()
         self._writer.dispose()
+        if self._place is not None:
+            self._place.close()
         os.close(self._seat)
 
 
@@ -108,7 +121,13 @@ def open_store(database: Path, clock: Clock, *, role: Role = "cli", busy_ms: int
     with translated(database):
         seat = migrate.take_seat(database, clock)
     store = Store(
-        database, clock, role, connect.reader(database), connect.writer(database, role, busy_ms), seat
+        database,
+        clock,
+        role,
+        connect.reader(database),
+        connect.writer(database, role, busy_ms),
+        seat,
+        Place.of(database) if role == "daemon" else None,
     )
     with ExitStack() as undo:
         undo.callback(store.close)
