@@ -83,7 +83,7 @@ def without(cli: Cli) -> dict[tuple[str, ...], Said]:
 
 
 @pytest.fixture(scope="module")
-def up(daemon: Daemon, without: dict[tuple[str, ...], Said]) -> Daemon:  # noqa: ARG001 - read before the start
+def up(daemon: Daemon, without: dict[tuple[str, ...], Said]) -> Daemon:
     """The same daemon, running."""
     daemon.start()
     return daemon

@@ -12,6 +12,7 @@ from autopilot.config.settings import Settings
 from autopilot.daemon import specs
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.inbox import Inbox
+from autopilot.daemon.processes import SystemProcesses
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.store import queries_host, queries_runs
 from autopilot.daemon.store.engine import Store, open_store
@@ -55,7 +56,9 @@ class PlayedWatch(Watch):
     """A child that lives until the test says otherwise."""
 
     def __init__(self, order: Order, process: ProcessId, *, clock: FakeClock, inbox: Inbox) -> None:
-        super().__init__(order, process, child=None, clock=clock, inbox=inbox)
+        super().__init__(
+            order, process, child=None, processes=SystemProcesses(clock), clock=clock, inbox=inbox
+        )
         self.stops: list[str] = []
 
     def stop(self, why: str) -> bool:

@@ -15,7 +15,6 @@ from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
 from autopilot.daemon import decide_publish, judge, specs, transitions_publish
 from autopilot.daemon.children import publisher_launch, publisher_order
-from autopilot.daemon.running import jitter
 from autopilot.daemon.store import queries_runs, writes
 from autopilot.daemon.store.rows import LiveRun
 from autopilot.schemas.errors import ConfigError, InvariantError
@@ -119,7 +118,7 @@ def _apply(shop: Shop, live: LivePublication, verdict: PublishVerdict | None) ->
         losses=live.publication.losses,
         rules=shop.rules,
         now_ms=shop.now_ms(),
-        jitter=jitter(),
+        jitter=shop.jitter(),
     )
     transitions_publish.apply_publish(shop.store, live.ticket, verdict, decision)
 

@@ -5,7 +5,6 @@ Must not decide (`decide.py`) and must not write ticket state (`transitions.py`)
 
 from __future__ import annotations
 
-import secrets
 from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_atomically
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import Claim, LiveRun
     from autopilot.daemon.watch import Ending, Watch
     from autopilot.schemas.ticket import Exchange, Ticket
-
-
-def jitter() -> float:
-    """Give a number in [0, 1) that spreads retries."""
-    return secrets.randbelow(1_000_000) / 1_000_000
 
 
 def start(shop: Shop, claim: Claim) -> None:
@@ -92,7 +86,7 @@ def finish(shop: Shop, live: LiveRun, ending: Ending | None) -> None:
 
 
 def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:
-    decision = decide.after_run(seen, report, rules=shop.rules, now_ms=shop.now_ms(), jitter=jitter())
+    decision = decide.after_run(seen, report, rules=shop.rules, now_ms=shop.now_ms(), jitter=shop.jitter())
     transitions.apply_run(shop.store, seen, report, decision, rules=shop.rules)
     log = logger("daemon")
     if isinstance(report, RunResult):

@@ -76,6 +76,10 @@ class Shop:
         """Give UTC epoch ms."""
         return self.clock.now_ms()
 
+    def jitter(self) -> float:
+        """Give a number in [0, 1) that spreads retries."""
+        return self.store.entropy.fraction()
+
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:

@@ -8,18 +8,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.config import proc
+from autopilot.daemon.processes import SystemProcesses
 from autopilot.daemon.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from autopilot.config.clock import Clock
+    from autopilot.config.proc import ProcessId
     from autopilot.daemon.inbox import Inbox
+    from autopilot.daemon.processes import Handle, Processes
     from autopilot.daemon.watch import Order
 
-NOBODY = proc.ProcessId(-1, 0)
 JOIN_TIMEOUT_S = 5.0
 
 
@@ -37,32 +38,48 @@ class Launch:
 class Supervisor:
     """The children under watch, by run or publication id."""
 
-    def __init__(self, *, clock: Clock, inbox: Inbox) -> None:
-        """Start with none."""
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        inbox: Inbox,
+        processes: Processes | None = None,
+        start: Callable[[Watch], None] = Watch.start,
+    ) -> None:
+        """Start with none.
+
+        Args:
+            clock: measures time awake.
+            inbox: where ends and spending are told.
+            processes: where children live; None = this machine.
+            start: sets a watch going: a thread each, but in a simulation.
+        """
         self._clock = clock
         self._inbox = inbox
+        self._processes = SystemProcesses(clock) if processes is None else processes
+        self._start = start
         self._watches: dict[str, Watch] = {}
 
-    def start(self, launch: Launch) -> proc.ProcessId:
+    def start(self, launch: Launch) -> ProcessId:
         """Start a child and watch it.
 
         Raises:
             SpawnError: it could not be started.
         """
-        child = proc.spawn(launch.argv, cwd=launch.cwd, env=launch.env, output=launch.output)
+        child = self._processes.spawn(launch.argv, cwd=launch.cwd, env=launch.env, output=launch.output)
         self._watch(launch.order, child.id, child)
         return child.id
 
-    def adopt(self, order: Order, process: proc.ProcessId) -> bool:
+    def adopt(self, order: Order, process: ProcessId) -> bool:
         """Watch a child that an earlier daemon started; False when it is gone."""
-        if not proc.is_alive(process):
+        if not self._processes.is_alive(process):
             return False
         self._watch(order, process, None)
         return True
 
-    def sweep(self, key: str, process: proc.ProcessId | None) -> int:
+    def sweep(self, key: str, process: ProcessId | None) -> int:
         """Kill whatever a dead child left running, found by its mark; say how many there were."""
-        return proc.kill_tree(process or NOBODY, grace_s=0.0, clock=self._clock, marker=key)
+        return self._processes.end_tree(process, mark=key)
 
     def get(self, key: str) -> Watch | None:
         """Give the watch, also after its end, until `forget`."""
@@ -93,7 +110,14 @@ class Supervisor:
         """Ask every child to end; name those that were not asked before."""
         return [watch.order.key for watch in self.live() if watch.stop(why)]
 
-    def _watch(self, order: Order, process: proc.ProcessId, child: proc.Child | None) -> None:
-        watch = Watch(order, process, child=child, clock=self._clock, inbox=self._inbox)
+    def _watch(self, order: Order, process: ProcessId, child: Handle | None) -> None:
+        watch = Watch(
+            order,
+            process,
+            child=child,
+            processes=self._processes,
+            clock=self._clock,
+            inbox=self._inbox,
+        )
         self._watches[order.key] = watch
-        watch.start()
+        self._start(watch)

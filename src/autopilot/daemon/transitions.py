@@ -7,7 +7,6 @@ triggers of publishing are in `transitions_publish.py`. Must not decide anything
 
 from __future__ import annotations
 
-import secrets
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -77,12 +76,12 @@ def claim(store: Store, seen: Ticket, *, agent: str, rules: Rules) -> Claim | Cl
 
 def _claim(unit: Unit, seen: Ticket, agent: str, rules: Rules) -> Claim:
     brakes = check_brakes(unit, seen, agent)
-    run_id = name_run(seen.id, seen.attempts + 1, secrets.token_hex(4))
+    run_id = name_run(seen.id, seen.attempts + 1, unit.entropy.token(4))
     counted: dict[str, Any] = {
         "attempts": seen.attempts + 1,
         "sessions": seen.sessions + 1,
         "fence": seen.fence + 1,
-        "claim_token": secrets.token_hex(16),
+        "claim_token": unit.entropy.token(16),
     }
     changes = counted | {"run_id": run_id, "head": None, "not_before_ms": 0, "reason": "", "hint": ""}
     ticket = advance(unit, seen, Trigger.CLAIM, changes, by=DAEMON, reason="", run_id=run_id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from typing import TYPE_CHECKING, Any, assert_never
 
 from autopilot.daemon.store.moves import advance
@@ -42,7 +41,7 @@ def begin_publish(store: Store, seen: Ticket, *, base: str, base_sha: str) -> Li
             raise InvariantError(
                 "head-missing", f"{seen.id} is {seen.state.value}, but no commit is recorded"
             )
-        changes = {"fence": seen.fence + 1, "claim_token": secrets.token_hex(16), "not_before_ms": 0}
+        changes = {"fence": seen.fence + 1, "claim_token": unit.entropy.token(16), "not_before_ms": 0}
         ticket = advance(unit, seen, Trigger.BEGIN_PUBLISH, changes, by=DAEMON, reason="", run_id=seen.run_id)
         values = {
             "id": seen.run_id,

@@ -1,20 +1,17 @@
 """One child under watch: its journal is followed, it is ended when it must, and its end is told once.
 
-Must not touch the database: what it sees goes to the inbox, and the loop's thread writes. Must not tell of an
-end before the child's whole tree is gone.
+`step` looks once and never waits; the thread only repeats it. Must not touch the database: what it sees goes
+to the inbox, and the loop's thread writes. Must not tell of an end before the child's whole tree is gone.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import stat
 import threading
-from contextlib import suppress
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from autopilot.config import proc
 from autopilot.config.journal import read_lines
 from autopilot.config.logs import logger
 from autopilot.daemon.inbox import Ended, Spent
@@ -27,7 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.config.clock import Clock
+    from autopilot.config.proc import ProcessId
     from autopilot.daemon.inbox import Inbox
+    from autopilot.daemon.processes import Handle, Processes
 
 POLL_S = 0.1
 STOP_MARGIN_S = 5.0
@@ -44,7 +43,7 @@ class Order:
     wall_s: float
     """Backstop in seconds awake: the child has its own, shorter limits."""
     grace_s: float
-    keep_awake: Callable[[proc.ProcessId], AbstractContextManager[object]]
+    keep_awake: Callable[[ProcessId], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,26 +59,39 @@ class Ending:
 
 
 class Watch:
-    """A thread that follows one child to its end."""
+    """Follows one child to its end."""
 
     def __init__(
-        self, order: Order, process: proc.ProcessId, *, child: proc.Child | None, clock: Clock, inbox: Inbox
+        self,
+        order: Order,
+        process: ProcessId,
+        *,
+        child: Handle | None,
+        processes: Processes,
+        clock: Clock,
+        inbox: Inbox,
     ) -> None:
         """Take the order, whom to watch, the handle when it is our own child, and whom to tell."""
         self.order = order
         self.process = process
         self.ending: Ending | None = None
         self._child = child
+        self._processes = processes
         self._clock = clock
         self._inbox = inbox
         self._asked = ""
+        self._awake: ExitStack | None = None
+        self._overdue_at_s = 0.0
+        self._kill_at_s: float | None = None
+        self._is_over = self._is_overdue = self._is_postponed = False
         self._pause = threading.Event()
         self._offset = 0
         self._spent = -1
-        self._thread = threading.Thread(target=self._follow, name=f"watch-{order.key}", daemon=True)
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Watch from now on."""
+        """Watch from now on, in a thread of its own."""
+        self._thread = threading.Thread(target=self._follow, name=f"watch-{self.order.key}", daemon=True)
         self._thread.start()
 
     def stop(self, why: str) -> bool:
@@ -91,68 +103,92 @@ class Watch:
 
     def join(self, timeout_s: float) -> None:
         """Wait for the thread."""
-        self._thread.join(timeout_s)
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
+    def step(self) -> float | None:
+        """Look at the child once, and do what is due.
+
+        Returns:
+            The seconds after which to look again; None once its end has been told.
+        """
+        if self.ending is not None:
+            return None
+        if not self._is_over and not self._look():
+            return POLL_S
+        self.let_sleep()
+        return None if self._is_swept() else POLL_S
+
+    def let_sleep(self) -> None:
+        """Keep the machine awake no longer, and look at the child no more: what is left is to be ended."""
+        self._is_over = True
+        if self._awake is not None:
+            self._awake.close()
 
     def _follow(self) -> None:
-        is_overdue = False
         try:
-            with self.order.keep_awake(self.process):
-                is_overdue = self._until_over()
-        finally:
-            try:
-                self._sweep_until_done()
-            finally:  # whatever a sweep raises, the loop must hear of the end
-                told = self._told(is_overdue=is_overdue)
-                self.ending = Ending(told, self._asked, is_overdue)
-                self._inbox.put(Ended(self.order.key))
+            self._repeat_step()
+        finally:  # whatever a look raises, the tree is ended and the loop hears of it
+            self.let_sleep()
+            self._repeat_step()
 
-    def _until_over(self) -> bool:
-        """Return when it ended, or must: True when it outlived its backstop."""
-        deadline_s = self._clock.monotonic_s() + self.order.wall_s
-        while self._is_alive():
-            self._read_journal()
-            if self._asked:
-                self._ask_to_end()
-                return False
-            if self._clock.monotonic_s() > deadline_s:
-                return True
-            self._pause.wait(POLL_S)
-        return False
+    def _repeat_step(self) -> None:
+        while (pause_s := self.step()) is not None:
+            self._pause.wait(pause_s)
 
-    def _ask_to_end(self) -> None:
-        """TERM to the child alone, which ends its own tree and writes how far it came."""
-        with suppress(ProcessLookupError):
-            if proc.is_alive(self.process):
-                os.kill(self.process.pid, signal.SIGTERM)
-        deadline_s = self._clock.monotonic_s() + self.order.grace_s + STOP_MARGIN_S
-        while self._is_alive() and self._clock.monotonic_s() < deadline_s:
-            self._read_journal()
-            threading.Event().wait(POLL_S)
-
-    def _sweep_until_done(self) -> None:
-        """Try again where no descriptor or memory is left: an end untold would hold its ticket for ever."""
-        is_told = False
-        while True:
-            try:
-                return self._sweep()
-            except OSError as error:
-                if not is_told:
-                    logger("daemon").warning(Event.SWEEP_POSTPONED, key=self.order.key, error=str(error))
-                is_told = True
-                threading.Event().wait(POLL_S)
-
-    def _sweep(self) -> None:
-        """End what is left of the tree; then read the journal's last lines."""
-        proc.kill_tree(self.process, grace_s=0.0, clock=self._clock, marker=self.order.key)
-        if self._child is not None:
-            self._child.poll()
+    def _look(self) -> bool:
+        """Say whether it ended, or must."""
+        now_s = self._clock.monotonic_s()
+        if self._awake is None:
+            self._awake = ExitStack()
+            self._overdue_at_s = now_s + self.order.wall_s
+            self._awake.enter_context(self.order.keep_awake(self.process))
+        if not self._is_alive():
+            return True
         self._read_journal()
+        if self._kill_at_s is not None:
+            return now_s >= self._kill_at_s
+        if self._asked:
+            self._pause.clear()
+            self._ask_to_end(now_s)
+            return False
+        self._is_overdue = now_s > self._overdue_at_s
+        return self._is_overdue
+
+    def _ask_to_end(self, now_s: float) -> None:
+        """TERM to the child alone, which ends its own tree and writes how far it came."""
+        try:
+            self._processes.ask_to_end(self.process)
+        except OSError:
+            return  # we cannot look now: asked again at the next step
+        self._kill_at_s = now_s + self.order.grace_s + STOP_MARGIN_S
+
+    def _is_swept(self) -> bool:
+        """End what is left of the tree, read the journal's last lines, and tell.
+
+        Where no descriptor or memory is left it is tried again: an end untold would hold its ticket for ever.
+        """
+        try:
+            self._processes.end_tree(self.process, mark=self.order.key)
+        except OSError as error:
+            if not self._is_postponed:
+                logger("daemon").warning(Event.SWEEP_POSTPONED, key=self.order.key, error=str(error))
+            self._is_postponed = True
+            return False
+        try:
+            if self._child is not None:
+                self._child.poll()
+            self._read_journal()
+        finally:
+            self.ending = Ending(self._told(), self._asked, self._is_overdue)
+            self._inbox.put(Ended(self.order.key))
+        return True
 
     def _is_alive(self) -> bool:
         if self._child is not None:
             return self._child.poll() is None
         try:
-            return proc.is_alive(self.process)
+            return self._processes.is_alive(self.process)
         except OSError:
             return True  # we cannot look now: no reason to end it
 
@@ -178,8 +214,8 @@ class Watch:
             self._spent = spent
             self._inbox.put(Spent(self.order.key, self.order.fence, spent))
 
-    def _told(self, *, is_overdue: bool) -> str:
-        if is_overdue:
+    def _told(self) -> str:
+        if self._is_overdue:
             return f"the process outlived its {format_duration(self.order.wall_s)} and was killed"
         code = self._child.poll() if self._child is not None else None
         if code is None:

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from autopilot.config.entropy import SystemEntropy
 from autopilot.daemon.store import connect, health, migrate
 from autopilot.daemon.store.damage import damaged, set_aside, translated
 from autopilot.daemon.store.place import Place
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine
 
     from autopilot.config.clock import Clock
+    from autopilot.config.entropy import Entropy
     from autopilot.daemon.store.connect import Role
 
 __all__ = ["Store", "open_store", "set_aside"]
@@ -44,6 +46,7 @@ class Store:
     _writer: Engine = field(repr=False)
     _seat: int = field(repr=False)
     _place: Place | None = field(repr=False)
+    entropy: Entropy = field(default=SystemEntropy(), repr=False)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:

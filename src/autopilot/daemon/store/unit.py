@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from autopilot.config.entropy import Entropy
     from autopilot.daemon.store.engine import Store
     from autopilot.schemas.events import Event
 
@@ -40,6 +41,7 @@ class Unit:
 
     conn: Connection
     now_ms: int
+    entropy: Entropy
     notes: list[Note] = field(default_factory=list)
 
     def note(self, event: Event, *, level: Level = "info", **facts: Fact) -> None:
@@ -51,7 +53,7 @@ def in_one(store: Store, work: Callable[[Unit], T]) -> T:
     """Run `work` as one transaction, again from its start while the database is busy; then log."""
 
     def attempt(conn: Connection) -> tuple[T, Unit]:
-        unit = Unit(conn, store.clock.now_ms())
+        unit = Unit(conn, store.clock.now_ms(), store.entropy)
         return work(unit), unit
 
     value, unit = store.transact(attempt)

@@ -1,0 +1,97 @@
+"""What supervision does to processes, as one value: the machine's here, a virtual table in simulations.
+
+Must not decide whom to start or to end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from autopilot.config import proc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.proc import ProcessId
+
+NOBODY = proc.ProcessId(-1, 0)
+
+
+class Handle(Protocol):
+    """A child of our own."""
+
+    @property
+    def id(self) -> ProcessId:
+        """Give its number and when it started."""
+        ...
+
+    def poll(self) -> int | None:
+        """Give the exit code (negative: the signal) once it has ended."""
+        ...
+
+
+class Processes(Protocol):
+    """A table of processes."""
+
+    def spawn(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Handle:
+        """Start a program that goes on without us.
+
+        Raises:
+            SpawnError: it cannot be started.
+        """
+        ...
+
+    def is_alive(self, process: ProcessId) -> bool:
+        """Tell whether exactly this process lives.
+
+        Raises:
+            OSError: we cannot look now.
+        """
+        ...
+
+    def ask_to_end(self, process: ProcessId) -> None:
+        """Send TERM to this process alone, if it lives.
+
+        Raises:
+            OSError: we cannot look now.
+        """
+        ...
+
+    def end_tree(self, process: ProcessId | None, *, mark: str) -> int:
+        """Kill a process and all it started, also what only its mark leads to; say how many there were.
+
+        Raises:
+            OSError: we cannot look now.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SystemProcesses:
+    """This machine's processes."""
+
+    clock: Clock
+
+    def spawn(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Handle:
+        """Start a program in a session of its own."""
+        return proc.spawn(argv, cwd=cwd, env=env, output=output)
+
+    def is_alive(self, process: ProcessId) -> bool:
+        """Look at number and start time: a number comes round again."""
+        return proc.is_alive(process)
+
+    def ask_to_end(self, process: ProcessId) -> None:
+        """Send the signal; who has just ended needs none."""
+        with suppress(ProcessLookupError):
+            if proc.is_alive(process):
+                os.kill(process.pid, signal.SIGTERM)
+
+    def end_tree(self, process: ProcessId | None, *, mark: str) -> int:
+        """Kill by walk, session and mark."""
+        return proc.kill_tree(process or NOBODY, grace_s=0.0, clock=self.clock, marker=mark)

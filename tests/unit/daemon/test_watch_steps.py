@@ -1,0 +1,112 @@
+"""A watch, one look at a time: no thread, no process, no waiting."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from autopilot.config.proc import ProcessId
+from autopilot.daemon.inbox import Ended, Inbox
+from autopilot.daemon.processes import Handle
+from autopilot.daemon.watch import POLL_S, STOP_MARGIN_S, Order, Watch
+from tests.support.clock import FakeClock
+
+CHILD = ProcessId(7, 70)
+GRACE_S = 10.0
+
+
+@dataclass
+class OneChild:
+    """A table with one process, which dies only by force."""
+
+    lives: bool = True
+    blind: int = 0
+    asked: int = 0
+    marks: list[str] = field(default_factory=list)
+
+    def spawn(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Handle:
+        raise NotImplementedError
+
+    def is_alive(self, process: ProcessId) -> bool:
+        return self.lives and process == CHILD
+
+    def ask_to_end(self, process: ProcessId) -> None:
+        self._look()
+        self.asked += 1
+
+    def end_tree(self, process: ProcessId | None, *, mark: str) -> int:
+        self._look()
+        self.lives = False
+        self.marks.append(mark)
+        return 1
+
+    def _look(self) -> None:
+        if self.blind:
+            self.blind -= 1
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+@pytest.fixture
+def table() -> OneChild:
+    return OneChild()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def inbox() -> Inbox:
+    return Inbox()
+
+
+@pytest.fixture
+def watch(tmp_path: Path, table: OneChild, clock: FakeClock, inbox: Inbox) -> Watch:
+    order = Order(
+        key="T-1-a1-00000001",
+        journal=tmp_path / "events.jsonl",
+        fence=1,
+        wall_s=100,
+        grace_s=GRACE_S,
+        keep_awake=lambda _: nullcontext(),
+    )
+    return Watch(order, CHILD, child=None, processes=table, clock=clock, inbox=inbox)
+
+
+def test_a_child_asked_to_end_is_ended_by_force_after_its_grace_and_told_once(
+    watch: Watch, table: OneChild, clock: FakeClock, inbox: Inbox
+) -> None:
+    assert watch.step() == POLL_S
+    watch.stop("cancelled")
+    assert watch.step() == POLL_S
+    clock.advance(GRACE_S + STOP_MARGIN_S - POLL_S)
+    assert watch.step() == POLL_S
+    assert table.lives
+    clock.advance(POLL_S)
+    assert watch.step() is None
+    assert watch.step() is None
+    assert (table.lives, table.asked, table.marks) == (False, 1, [watch.order.key])
+    assert inbox.take(0) == (Ended(watch.order.key),)
+
+
+def test_asking_and_ending_are_tried_again_where_the_machine_could_not_be_looked_at(
+    watch: Watch, table: OneChild, clock: FakeClock, inbox: Inbox
+) -> None:
+    watch.stop("cancelled")
+    table.blind = 2
+    assert [watch.step(), watch.step(), table.asked] == [POLL_S, POLL_S, 0]
+    watch.step()
+    assert table.asked == 1
+    clock.advance(GRACE_S + STOP_MARGIN_S)
+    table.blind = 1
+    assert watch.step() == POLL_S
+    assert (watch.ending, inbox.take(0)) == (None, ())
+    assert watch.step() is None
+    assert inbox.take(0) == (Ended(watch.order.key),)
