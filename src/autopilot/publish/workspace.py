@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import fcntl
 import os
-import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autopilot.config.removal import remove_tree
 from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
@@ -44,11 +44,17 @@ def workspace(workdir: Path) -> Iterator[Path]:
         except BlockingIOError as exc:
             raise PublisherBusy(workdir) from exc
         for stale in workdir.glob(f"{_TRY}*"):
-            shutil.rmtree(stale, ignore_errors=True)
+            _removed(stale)
         folder = Path(tempfile.mkdtemp(prefix=_TRY, dir=workdir))
         try:
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _removed(folder)
     finally:
         os.close(handle)
+
+
+def _removed(folder: Path) -> None:
+    """Remove a try's folder; what stays is found by the next try, or by `autopilot gc`."""
+    with suppress(OSError):
+        remove_tree(folder)

@@ -7,12 +7,12 @@ files are read, everything else is data. Source: docs/decisions/0004 and 0021.
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
+from autopilot.config.removal import remove_tree
 from autopilot.runner.changes import GITLINK_MODE, Entry, parse_raw, shown_path
 from autopilot.runner.places import git_path, make_borrower
 
@@ -97,7 +97,7 @@ class Judge:
             GitError, OSError: it cannot be made.
         """
         if self.place.exists():
-            shutil.rmtree(self.place)
+            remove_tree(self.place)
         make_borrower(self.git, self.place, mirror=self.mirror, sha=self.workspace.base_sha)
         exclude = git_path(self.git, self.place, "info/exclude")
         exclude.parent.mkdir(exist_ok=True)

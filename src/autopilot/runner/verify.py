@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from autopilot.config.atomic import write_atomically
 from autopilot.config.environ import child_environment
 from autopilot.config.git import Git
+from autopilot.config.removal import remove_tree
 from autopilot.runner.gates.context import GateContext
-from autopilot.runner.gates.files import remove_tree
 from autopilot.runner.gates.run import run_gates
 from autopilot.runner.policy import policy_of
 from autopilot.runner.stacks.registry import choose

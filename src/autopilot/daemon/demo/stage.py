@@ -9,7 +9,6 @@ import fcntl
 import json
 import os
 import shlex
-import shutil
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from autopilot.config.git import Git
+from autopilot.config.removal import remove_tree
 from autopilot.schemas.errors import ConfigError, RefusedError
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def build(home: Path, clock: Clock) -> Stage:
     """Make everything anew in a folder that is claimed."""
     for left in home.iterdir():
         if left.name != MARK:
-            shutil.rmtree(left) if left.is_dir() and not left.is_symlink() else left.unlink()
+            remove_tree(left)
     here = resources.files("autopilot.daemon.demo")
     for part in ("project", "scripts", "tickets"):
         _copy(here / part, home / part)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config import foreign_file
@@ -17,12 +15,12 @@ from autopilot.schemas.gate import Evidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 __all__ = ["UnreadableError"]
 
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 
-_OPEN_MODE = 0o700
 _CHUNK_BYTES = 1024 * 1024
 _SUMMARY_BYTES = 1024 * 1024
 
@@ -68,24 +66,6 @@ def log_end(path: Path) -> bytes:
             return file.read(_SUMMARY_BYTES)
     except UnreadableError:
         return b""
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a folder that a test may have closed to us: folders are opened first, links never followed.
-
-    Raises:
-        OSError: something in it stays.
-    """
-    if path.is_symlink() or not path.is_dir():
-        path.unlink(missing_ok=True)
-        return
-    closed = [path]
-    while closed:
-        folder = closed.pop()
-        folder.chmod(_OPEN_MODE)
-        with os.scandir(folder) as entries:
-            closed.extend(Path(entry) for entry in entries if entry.is_dir(follow_symlinks=False))
-    shutil.rmtree(path)
 
 
 def command_digest(argv: Sequence[str]) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end, remove_tree
+from autopilot.config.removal import remove_tree
+from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end
 from autopilot.runner.gates.judge import Finding, early_end
 from autopilot.runner.gates.record import shown
 from autopilot.runner.stacks.stack import ENVIRONMENT, NotNeeded

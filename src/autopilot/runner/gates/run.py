@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.removal import remove_tree
 from autopilot.runner.gates import test_summary
-from autopilot.runner.gates.files import remove_tree
 from autopilot.runner.gates.judge import Finding
 from autopilot.runner.gates.record import make_record
 from autopilot.runner.gates.registry import GATES

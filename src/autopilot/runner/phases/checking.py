@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.removal import remove_tree
 from autopilot.runner.gates.context import GateContext
-from autopilot.runner.gates.files import remove_tree
 from autopilot.runner.gates.run import measure_baseline, run_gates
 from autopilot.runner.stacks.tree import Tree
 from autopilot.runner.verify import check_out

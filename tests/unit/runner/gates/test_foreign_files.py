@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config.removal import remove_tree
 from autopilot.runner.gates.files import (
     UnreadableError,
     command_digest,
@@ -14,7 +15,6 @@ from autopilot.runner.gates.files import (
     evidence,
     log_end,
     read_plain,
-    remove_tree,
 )
 
 
