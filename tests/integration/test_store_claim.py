@@ -112,6 +112,18 @@ def test_a_ticket_that_has_had_its_runs_is_refused(store: Store) -> None:
     assert answer.hold == "session-limit"
 
 
+def test_a_ticket_that_has_used_its_tokens_is_refused(store: Store) -> None:
+    ticket = queue.add(store)
+    claimed = queue.claim(store, ticket)
+    used = Usage(cost_micro_usd=1, known=True, input_tokens=30, output_tokens=3, cached_tokens=7)
+    seen = queue.end(store, claimed, queue.result(claimed, Outcome.STOPPED, usage=used))
+    assert (seen.tokens, queue.attempts(store, seen)[0].tokens) == (40, 40)
+    answer = transitions.claim(store, seen, agent=AGENT, rules=replace(ROOMY, tokens_per_ticket=40))
+    assert isinstance(answer, ClaimRefused)
+    assert answer.hold == "token-limit"
+    queue.claim(store, seen, rules=replace(ROOMY, tokens_per_ticket=41))
+
+
 @pytest.mark.covers("F03")
 def test_slots_and_repositories_are_counted_in_the_claim(store: Store) -> None:
     rules = replace(ROOMY, max_parallel_agents=2, per_repo_parallel=1)

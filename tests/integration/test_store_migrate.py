@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -27,17 +28,19 @@ from tests.support.tree import ROOT
 
 STORE = Path("src/autopilot/daemon/store")
 METADATA = tables_host.LEDGER.metadata
-NEXT = '''"""What the next version might change."""
+AHEAD = f"{int(migrate.HEAD) + 1:04}"
+NEXT = f'''"""What the next version might change."""
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "{AHEAD}"
+down_revision = "{migrate.HEAD}"
 
 
 def upgrade() -> None:
     op.add_column("tickets", sa.Column("mood", sa.Text(), nullable=False, server_default="calm"))
 '''
+_ENDS = re.compile(r",? *\n|, (?=\w+ [A-Z]+)|\)$")
 BROKEN = NEXT + '    op.drop_table("nowhere")\n'
 PROGRAM = """
 import json, sys, traceback
@@ -58,11 +61,11 @@ def run_next_version(folder: Path, database: Path, revision: str = NEXT) -> str:
     root = folder / "next"
     shutil.copytree(ROOT / "src", root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     store = root / STORE.relative_to("src")
-    (store / "migrations/versions/v0002_mood.py").write_text(revision, encoding="utf-8")
+    (store / f"migrations/versions/v{AHEAD}_mood.py").write_text(revision, encoding="utf-8")
     source = (store / "migrate.py").read_text(encoding="utf-8")
-    newer = source.replace('REVISIONS = ("0001",)', 'REVISIONS = ("0001", "0002")')
+    newer = source.replace(f'"{migrate.HEAD}")', f'"{migrate.HEAD}", "{AHEAD}")')
     newer = newer.replace("_LOCK_TRIES = 500", "_LOCK_TRIES = 5")
-    assert newer.count("0002") == 1
+    assert newer.count(AHEAD) == 1
     (store / "migrate.py").write_text(newer, encoding="utf-8")
     command = [sys.executable, "-c", PROGRAM, str(database)]
     done = subprocess.run(command, env={"PYTHONPATH": str(root)}, capture_output=True, text=True, check=False)
@@ -89,7 +92,7 @@ def test_an_older_schema_is_brought_up_after_a_backup_of_it(old: Path, tmp_path:
     assert run_next_version(tmp_path, old) == "ok"
     assert "mood" in columns(old)
     (backup,) = (old.parent / "backups").iterdir()
-    assert backup.name.startswith("autopilot-0001-")
+    assert backup.name.startswith(f"autopilot-{migrate.HEAD}-")
     assert backup.stat().st_mode & 0o777 == 0o600
     assert "mood" not in columns(backup)
     with closing(sqlite3.connect(backup)) as raw:
@@ -98,7 +101,7 @@ def test_an_older_schema_is_brought_up_after_a_backup_of_it(old: Path, tmp_path:
 
 def test_an_older_program_refuses_the_newer_schema(old: Path, tmp_path: Path) -> None:
     assert run_next_version(tmp_path, old) == "ok"
-    with pytest.raises(ConfigError, match="0002, newer than this program's 0001"):
+    with pytest.raises(ConfigError, match=f"{AHEAD}, newer than this program's {migrate.HEAD}"):
         open_store(old, FakeClock())
 
 
@@ -131,10 +134,13 @@ def test_the_migrations_make_exactly_the_tables_that_the_program_uses(store: Sto
 
 
 def _definitions(conn: Connection) -> dict[str, set[str]]:
-    """Each table's and index's definition as a set of lines: columns, defaults, checks, keys, conditions."""
+    """Each table's and index's definition as a set of lines: columns, defaults, checks, keys, conditions.
+
+    A column that was added later stands on the last line, after what the table ended with.
+    """
     statement = text("SELECT name, sql FROM sqlite_master WHERE sql NOT NULL AND name NOT LIKE 'sqlite_%'")
     return {
-        name: {line.strip().rstrip(",") for line in sql.splitlines()}
+        name: {line.strip() for line in _ENDS.split(sql)} - {""}
         for name, sql in conn.execute(statement)
         if name != "alembic_version"
     }

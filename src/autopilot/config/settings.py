@@ -28,6 +28,8 @@ Count = Annotated[int, Field(ge=0, le=10_000), BeforeValidator(no_flag)]
 Positive = Annotated[int, Field(ge=1, le=10_000), BeforeValidator(no_flag)]
 Percent = Annotated[int, Field(ge=1, le=100), BeforeValidator(no_flag)]
 Seconds = Annotated[float, Field(gt=0, le=_WEEK_S), BeforeValidator(no_flag)]
+Lease = Annotated[float, Field(ge=5, le=3600), BeforeValidator(no_flag)]
+Tokens = Annotated[int, Field(ge=1, le=10**12), BeforeValidator(no_flag)]
 ShortSeconds = Annotated[float, Field(gt=0, le=600), BeforeValidator(no_flag)]
 Pause = Annotated[float, Field(ge=0, le=3600), BeforeValidator(no_flag)]
 Gibibytes = Annotated[float, Field(ge=0, le=100_000), BeforeValidator(no_flag)]
@@ -67,6 +69,9 @@ class Daemon(Input):
 
     poll_s: ShortSeconds = Field(description="backstop look at the queue; a nudge wakes it at once")
     drain_s: Seconds = Field(description="what running work gets after the first TERM")
+    lease_s: Lease = Field(
+        description="how long a claim holds after each renewal; a run that hears nothing for 80 % of it ends"
+    )
 
 
 class Logs(Input):
@@ -112,6 +117,7 @@ class Settings(Input):
         description="runs given back (shutdown, usage limit) before it is parked"
     )
     sessions_per_ticket: Positive = Field(description="runs ever started for one ticket")
+    tokens_per_ticket: Tokens = Field(description="tokens that all runs of one ticket may use, cached too")
     max_ask_rounds: Count = Field(description="times an agent may come back with questions")
     backoff_s: Seconds = Field(description="wait before the second attempt; doubles each time")
     backoff_cap_s: Seconds = Field(description="the longest such wait")

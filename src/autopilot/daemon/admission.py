@@ -153,6 +153,14 @@ def _session_limit(demand: Demand) -> Hold | None:
     return _hold(demand, "session-limit", cause, "raise sessions_per_ticket, or cancel the ticket")
 
 
+def _token_limit(demand: Demand) -> Hold | None:
+    limit = demand.host.rules.tokens_per_ticket
+    if demand.ticket.tokens < limit:
+        return None
+    cause = f"{demand.ticket.tokens} tokens in its life; {limit} are allowed"
+    return _hold(demand, "token-limit", cause, "raise tokens_per_ticket, or cancel the ticket")
+
+
 def _breakers(demand: Demand) -> Hold | None:
     names = breaker.scope_names(agent=demand.agent, repo=demand.ticket.repo)[1:]
     rows = {row.scope: row for row in demand.host.facts.breakers}
@@ -202,6 +210,7 @@ _CHECKS: tuple[Callable[[Demand], Hold | None], ...] = (
     _not_before,
     _ticket_ceiling,
     _session_limit,
+    _token_limit,
     _breakers,
     _agent_limited,
     _repo_busy,

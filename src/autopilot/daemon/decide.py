@@ -85,6 +85,7 @@ def after_run(ticket: Ticket, report: RunReport, *, rules: Rules, now_ms: int, j
     """
     if ticket.cancel_requested:
         return Cancel("the operator asked for it while it was running")
+    ticket = ticket.model_copy(update={"tokens": ticket.tokens + tokens_of(report)})
     decision: RunDecision
     if isinstance(report, Loss):
         decision = _after_loss(ticket, report, rules=rules, jitter=jitter)
@@ -97,6 +98,11 @@ def after_run(ticket: Ticket, report: RunReport, *, rules: Rules, now_ms: int, j
             return _bounded_release(ticket, decision, rules)
         case _:
             return decision
+
+
+def tokens_of(report: RunReport) -> int:
+    """Give what a run used of its ticket's tokens; a lost one has told nothing."""
+    return 0 if isinstance(report, Loss) else report.usage.tokens
 
 
 def production(report: RunReport) -> Production:
@@ -230,4 +236,7 @@ def _within_life(ticket: Ticket, decision: Again, rules: Rules) -> Again | Park:
     if ticket.sessions >= rules.sessions_per_ticket:
         reason = f"{ticket.sessions} runs in its life; the last cause: {decision.reason}"
         return Park(WaitingFor.BREAKER, reason, "raise sessions_per_ticket, then `autopilot retry` it")
+    if ticket.tokens >= rules.tokens_per_ticket:
+        reason = f"{ticket.tokens} tokens in its life; the last cause: {decision.reason}"
+        return Park(WaitingFor.BUDGET, reason, "raise tokens_per_ticket, then `autopilot retry` it")
     return decision

@@ -42,7 +42,7 @@ def begin(shop: Shop, seen: Ticket) -> None:
     # A verdict of an earlier try was dealt with; left here, a crash could take it for this one's.
     specs.verdict_path(shop.paths, result.run_id).unlink(missing_ok=True)
     live = transitions_publish.begin_publish(
-        shop.store, seen, base=result.base or "", base_sha=result.base_sha or ""
+        shop.store, seen, base=result.base or "", base_sha=result.base_sha or "", rules=shop.rules
     )
     publication = live.publication
     try:

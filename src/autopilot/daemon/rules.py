@@ -38,10 +38,14 @@ class Rules:
     attempts_per_ticket: int = 3
     releases_per_ticket: int = 10
     sessions_per_ticket: int = 15
+    tokens_per_ticket: int = 40_000_000
     max_ask_rounds: int = 2
 
     backoff_ms: int = 60 * MS_PER_S
     backoff_cap_ms: int = 1800 * MS_PER_S
+
+    lease_ms: int = 60 * MS_PER_S
+    """How long a claim is promised after each renewal."""
 
     min_free_disk_bytes: int = 5 * _GIB
     min_free_memory_bytes: int = 2 * _GIB
@@ -65,9 +69,11 @@ def rules_of(settings: Settings) -> Rules:
         attempts_per_ticket=settings.attempts_per_ticket,
         releases_per_ticket=settings.releases_per_ticket,
         sessions_per_ticket=settings.sessions_per_ticket,
+        tokens_per_ticket=settings.tokens_per_ticket,
         max_ask_rounds=settings.max_ask_rounds,
         backoff_ms=_ms(settings.backoff_s),
         backoff_cap_ms=_ms(settings.backoff_cap_s),
+        lease_ms=_ms(settings.daemon.lease_s),
         min_free_disk_bytes=round(settings.min_free_disk_gib * _GIB),
         min_free_memory_bytes=round(settings.min_free_memory_gib * _GIB),
         breaker_open_after=settings.breaker.open_after,

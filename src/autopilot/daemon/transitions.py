@@ -96,6 +96,7 @@ def _claim(unit: Unit, seen: Ticket, agent: str, rules: Rules) -> Claim:
         "claim_token": ticket.claim_token,
         "state": "running",
         "started_ms": unit.now_ms,
+        "lease_until_ms": unit.now_ms + rules.lease_ms,
         "reserved_micro_usd": rules.run_ceiling_micro_usd,
         "is_probe": brakes != ((), None),
     }

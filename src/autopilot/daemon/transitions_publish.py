@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, assert_never
 
+from autopilot.daemon.rules import Rules
 from autopilot.daemon.store.moves import advance
 from autopilot.daemon.store.publishing import end_publication, start_publication
 from autopilot.daemon.store.rows import LivePublication
@@ -21,9 +22,12 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Ticket
 
 _KEY_CHARS = 32
+_USUAL = Rules()
 
 
-def begin_publish(store: Store, seen: Ticket, *, base: str, base_sha: str) -> LivePublication:
+def begin_publish(
+    store: Store, seen: Ticket, *, base: str, base_sha: str, rules: Rules = _USUAL
+) -> LivePublication:
     """Take a committed ticket for one publisher; where it will go is written down before anything is pushed.
 
     Args:
@@ -31,6 +35,7 @@ def begin_publish(store: Store, seen: Ticket, *, base: str, base_sha: str) -> Li
         seen: the ticket as it was seen.
         base: the branch the pull request goes to.
         base_sha: the commit the run started from.
+        rules: say how long its lease is.
 
     Returns:
         The ticket and its publication: the same one, with the same idempotency key, for the same commit.
@@ -53,6 +58,8 @@ def begin_publish(store: Store, seen: Ticket, *, base: str, base_sha: str) -> Li
             "branch": seen.branch,
             "head": seen.head,
             "idempotency_key": _key(seen, seen.head),
+            "fence": ticket.fence,
+            "lease_until_ms": unit.now_ms + rules.lease_ms,
         }
         return LivePublication(ticket, start_publication(unit, values))
 

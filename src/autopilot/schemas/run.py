@@ -105,6 +105,11 @@ class Usage(Record):
     cached_tokens: Count = 0
     turns: Count = 0
 
+    @property
+    def tokens(self) -> int:
+        """Give every token that was paid for in any way, one read from a cache too."""
+        return self.input_tokens + self.output_tokens + self.cached_tokens
+
 
 class Outcome(StrEnum):
     """How a run ended; `decide.after_run` turns it into a move."""

@@ -108,6 +108,7 @@ class Ticket(Record):
     head: str | None = Field(default=None, description="the verified commit, once there is one")
     pr_url: str | None = None
     spent_micro_usd: MicroUsd = 0
+    tokens: int = Field(default=0, ge=0, description="tokens of all its runs; never reset")
 
 
 class Hold(Record):

@@ -24,6 +24,8 @@ def test_the_judge_without_settings_judges_by_the_defaults() -> None:
         attempts_per_ticket=written["attempts_per_ticket"],
         releases_per_ticket=written["releases_per_ticket"],
         sessions_per_ticket=written["sessions_per_ticket"],
+        tokens_per_ticket=written["tokens_per_ticket"],
+        lease_ms=written["daemon"]["lease_s"] * MS_PER_S,
         max_ask_rounds=written["max_ask_rounds"],
         backoff_ms=written["backoff_s"] * MS_PER_S,
         backoff_cap_ms=written["backoff_cap_s"] * MS_PER_S,

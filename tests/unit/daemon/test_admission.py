@@ -74,6 +74,7 @@ def live(short_id: int, repo: str = "other") -> LiveRun:
         claim_token="x", state="running", pid=None, pid_started_ms=None, started_ms=NOW, finished_ms=None,
         outcome=None, code="", message="", reserved_micro_usd=USD, spent_micro_usd=0, spend_known=False,
         produced=None, failure_class=None, is_probe=False, ended_by=None, head=None, base_sha=None,
+        lease_until_ms=None, boot=None, tokens=0,
     )  # fmt: skip
     return LiveRun(ticket, attempt)
 
@@ -128,6 +129,7 @@ HELD = {
     "back-off": ("not-before", "ticket:T-1", with_ticket(not_before_ms=NOW + 1), NOW + 1),
     "ticket too dear": ("ticket-ceiling", "ticket:T-1", with_ticket(spent_micro_usd=5 * USD + 1), None),
     "too many runs": ("session-limit", "ticket:T-1", with_ticket(sessions=15), None),
+    "too many tokens": ("token-limit", "ticket:T-1", with_ticket(tokens=40_000_000), None),
     "usage limit": ("agent-limited", "agent:claude", window(NOW + MINUTE), NOW + MINUTE),
     "usage probe": ("agent-limited", "agent:claude", window(NOW - MINUTE, "T-9-a1-0"), None),
     "repo taken": ("repo-busy", "repo:shop", with_facts(running=(live(9, "shop"),)), None),

@@ -13,7 +13,7 @@ from autopilot.daemon.rules import Rules
 from autopilot.schemas.decision import Cancel, Fail, Park, Pass, Release, Retry
 from autopilot.schemas.gate import Verdict
 from autopilot.schemas.machine import WaitingFor
-from autopilot.schemas.run import Outcome, RunResult
+from autopilot.schemas.run import Outcome, RunResult, Usage
 from autopilot.schemas.ticket import Ticket
 from tests.support import words
 
@@ -75,6 +75,19 @@ def test_what_a_person_must_mend_is_parked_at_once(outcome: Outcome, waiting_for
     decision = decided(words.result(outcome))
     assert isinstance(decision, Park)
     assert (decision.waiting_for, decision.reason) == (waiting_for, f"it ended as {outcome.value}")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.AGENT_FAILED, Outcome.STOPPED, Outcome.INFRASTRUCTURE])
+def test_the_tokens_of_a_life_count_those_of_this_run_too(outcome: Outcome) -> None:
+    usage = Usage(input_tokens=1_000_000, output_tokens=500_000, cached_tokens=500_000)
+    told = words.result(outcome, usage=usage)
+    below = words.ticket(attempts=1, sessions=1, tokens=37_999_999)
+    assert isinstance(decided(told, below), Retry | Release)
+    decision = decided(told, words.ticket(attempts=1, sessions=1, tokens=38_000_000))
+    assert isinstance(decision, Park)
+    assert decision.waiting_for is WaitingFor.BUDGET
+    assert "40000000 tokens in its life" in decision.reason
+    assert "tokens_per_ticket" in decision.hint
 
 
 @pytest.mark.parametrize("outcome", [Outcome.AGENT_FAILED, Outcome.TIMED_OUT, Outcome.BUG])

@@ -25,6 +25,8 @@ CHANGED = {
     "attempts_per_ticket": (4, "attempts_per_ticket", 4),
     "releases_per_ticket": (4, "releases_per_ticket", 4),
     "sessions_per_ticket": (4, "sessions_per_ticket", 4),
+    "tokens_per_ticket": (4, "tokens_per_ticket", 4),
+    "daemon.lease_s": (30, "lease_ms", 30_000),
     "max_ask_rounds": (4, "max_ask_rounds", 4),
     "backoff_s": (1.5, "backoff_ms", 1500),
     "backoff_cap_s": (90, "backoff_cap_ms", 90_000),
@@ -53,7 +55,7 @@ def test_a_changed_setting_changes_exactly_its_rule(
     part, _, name = setting.rpartition(".")
     changes = {name: value}
     if part:
-        changes = {part: settings.breaker.model_copy(update=changes)}
+        changes = {part: getattr(settings, part).model_copy(update=changes)}
     rules = rules_of(settings.model_copy(update=changes))
     differing = [
         field.name for field in fields(Rules) if getattr(rules, field.name) != getattr(Rules(), field.name)

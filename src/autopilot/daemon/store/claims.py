@@ -117,11 +117,13 @@ def _limits(unit: Unit, values: Mapping[str, Any], rules: Rules) -> dict[str, Co
     live = select(func.count()).select_from(ATTEMPTS).where(IS_LIVE_RUN)
     spent_live = select(func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)).where(IS_LIVE_RUN)
     spent_ever = select(TICKETS.c.spent_micro_usd).where(mine)
+    used_ever = select(TICKETS.c.tokens).where(mine)
     limits = {
         "stop-percent": settled + spent_live.scalar_subquery() < budget.stop_micro_usd(rules),
         "cost-ceiling": settled + queries_host.promised_sum() + amount <= rules.cost_ceiling_micro_usd,
         "ticket-ceiling": spent_ever.scalar_subquery() + amount <= rules.ticket_ceiling_micro_usd,
         "session-limit": literal(values["session"]) <= rules.sessions_per_ticket,
+        "token-limit": used_ever.scalar_subquery() < rules.tokens_per_ticket,
     }
     if rules.max_parallel_agents:
         limits["slots-full"] = live.scalar_subquery() < rules.max_parallel_agents

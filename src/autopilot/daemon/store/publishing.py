@@ -30,10 +30,14 @@ def start_publication(unit: Unit, values: Mapping[str, Any]) -> Publication:
         "pid": None,
         "pid_started_ms": None,
         "expected_remote_head": _last_pushed(unit, values["ticket"]),
+        "fence": values["fence"],
+        "lease_until_ms": values["lease_until_ms"],
     }
     again = update(PUBLICATIONS).where(mine).values(tries=PUBLICATIONS.c.tries + 1, **changes)
     if unit.conn.execute(again).rowcount == 0:
-        unit.conn.execute(insert(PUBLICATIONS).values(**values, **changes, tries=1, created_ms=unit.now_ms))
+        unit.conn.execute(
+            insert(PUBLICATIONS).values({**values, **changes, "tries": 1, "created_ms": unit.now_ms})
+        )
     return to_publication(unit.conn.execute(select(PUBLICATIONS).where(mine)).one())
 
 
@@ -43,9 +47,12 @@ def end_publication(
     """End the running publication of a ticket with its verdict; without one, the publisher was lost.
 
     Raises:
-        StaleTransitionError: `verdict-old`: the verdict is of another publication, or none is running.
+        StaleTransitionError: `verdict-old`: the verdict is of another publication or another try, or none is
+            running under the fence as seen.
     """
-    mine = (PUBLICATIONS.c.ticket == seen.short_id) & IS_LIVE_PUBLICATION
+    mine = (
+        (PUBLICATIONS.c.ticket == seen.short_id) & (PUBLICATIONS.c.fence == seen.fence) & IS_LIVE_PUBLICATION
+    )
     row = unit.conn.execute(select(PUBLICATIONS).where(mine)).one_or_none()
     if row is None or (verdict is not None and verdict.id != row.id):
         named = "a lost publisher" if verdict is None else verdict.id
@@ -55,7 +62,7 @@ def end_publication(
     told = {"losses": PUBLICATIONS.c.losses + 1} if verdict is None else _told(verdict)
     unit.conn.execute(
         update(PUBLICATIONS)
-        .where(PUBLICATIONS.c.id == row.id)
+        .where(PUBLICATIONS.c.id == row.id, mine)
         .values(state=state, finished_ms=unit.now_ms, **told)
     )
     if verdict is not None:

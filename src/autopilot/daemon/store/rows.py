@@ -53,6 +53,12 @@ class Attempt:
     ended_by: Trigger | None
     head: str | None
     base_sha: str | None
+    lease_until_ms: int | None
+    """Until when its claim is promised; None: nobody has promised it anything yet."""
+    boot: str | None
+    """Which boot of the machine its process belongs to, where that can be told."""
+    tokens: int
+    """Tokens that the result told, those read from a cache too."""
 
     @property
     def process(self) -> tuple[int, int] | None:
@@ -91,6 +97,10 @@ class Publication:
     created_ms: int
     started_ms: int
     finished_ms: int | None
+    fence: int
+    """The ticket's fence of the claim that this try works for; zero in rows older than leases."""
+    lease_until_ms: int | None
+    boot: str | None
 
     @property
     def process(self) -> tuple[int, int] | None:

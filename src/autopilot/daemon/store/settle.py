@@ -9,7 +9,7 @@ from sqlalchemy import insert, select, update
 
 from autopilot.daemon import budget
 from autopilot.daemon.breaker import Production
-from autopilot.daemon.decide import Loss, production
+from autopilot.daemon.decide import Loss, production, tokens_of
 from autopilot.daemon.store.brakes import judge_breakers, judge_window
 from autopilot.daemon.store.mapping import to_attempt
 from autopilot.daemon.store.rows import AgentWindow
@@ -84,7 +84,10 @@ def end_attempt(unit: Unit, seen: Ticket, ending: Ending, rules: Rules) -> dict[
     )
     if not isinstance(ending.report, Loss):
         keep_gates(unit, seen.short_id, attempt.run_id, ending.report.gates)
-    return {"spent_micro_usd": TICKETS.c.spent_micro_usd + charge.micro_usd}
+    return {
+        "spent_micro_usd": TICKETS.c.spent_micro_usd + charge.micro_usd,
+        "tokens": TICKETS.c.tokens + tokens_of(ending.report),
+    }
 
 
 def keep_gates(unit: Unit, short_id: int, run_id: str, records: Sequence[GateRecord]) -> None:
@@ -164,14 +167,21 @@ def _finish(unit: Unit, attempt: Attempt, ending: Ending, *, charge: budget.Char
             "head": report.head,
             "base_sha": report.base_sha,
         }
+    mine = (
+        ATTEMPTS.c.run_id == attempt.run_id,
+        ATTEMPTS.c.fence == attempt.fence,
+        ATTEMPTS.c.claim_token == attempt.claim_token,
+        IS_LIVE_RUN,
+    )
     unit.conn.execute(
         update(ATTEMPTS)
-        .where(ATTEMPTS.c.run_id == attempt.run_id)
+        .where(*mine)
         .values(
             state="finished",
             finished_ms=unit.now_ms,
             spent_micro_usd=charge.micro_usd,
             spend_known=charge.known,
+            tokens=tokens_of(report),
             produced=made.produced,
             failure_class=made.failure_class,
             ended_by=ending.trigger.value,

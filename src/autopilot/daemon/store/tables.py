@@ -61,6 +61,7 @@ TICKETS = Table(
     Column("head", Text),
     Column("pr_url", Text),
     Column("spent_micro_usd", _MONEY, nullable=False, server_default="0"),
+    Column("tokens", BigInteger, nullable=False, server_default="0"),
     CheckConstraint(
         "state IN ('queued','running','committed','publishing','published','parked','failed','cancelled')",
         name="ck_tickets_state",
@@ -166,6 +167,9 @@ ATTEMPTS = Table(
     Column("ended_by", Text),
     Column("head", Text),
     Column("base_sha", Text),
+    Column("lease_until_ms", _MS),
+    Column("boot", Text),
+    Column("tokens", BigInteger, nullable=False, server_default="0"),
     UniqueConstraint("ticket", "session", name="ux_attempts_session"),
     CheckConstraint("state IN ('running','finished')", name="ck_attempts_state"),
     CheckConstraint("(state = 'finished') = (finished_ms IS NOT NULL)", name="ck_attempts_finished"),

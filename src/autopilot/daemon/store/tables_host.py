@@ -84,6 +84,9 @@ PUBLICATIONS = Table(
     Column("created_ms", _MS, nullable=False),
     Column("started_ms", _MS, nullable=False),
     Column("finished_ms", _MS),
+    Column("fence", Integer, nullable=False, server_default="0"),
+    Column("lease_until_ms", _MS),
+    Column("boot", Text),
     UniqueConstraint("ticket", "head", name="ux_publications_head"),
     CheckConstraint("state IN ('running','deferred','done','refused')", name="ck_publications_state"),
     Index(
