@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.architecture.source import SRC, Module, imports, parse
 from tests.support.tree import ROOT
 
@@ -61,3 +63,30 @@ def test_starting_the_command_line_imports_nothing_heavy(checkout: list[Module])
             check=False,
         )
         assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+# Parts of the standard library that cost a command more than it needs: `typing` and `dataclasses` alone are
+# a fifth of its start. See docs/decisions/0072-a-command-starts-light.md.
+COSTLY = {
+    "ast", "asyncio", "dataclasses", "datetime", "decimal", "difflib", "http", "inspect", "logging",
+    "shutil", "ssl", "subprocess", "tempfile", "threading", "tomllib", "typing", "urllib.request", "uuid",
+}  # fmt: skip
+# What a person types often, and what scripts poll.
+OFTEN = ("add", "list", "status", "why")
+
+
+@pytest.mark.parametrize("verb", OFTEN)
+def test_a_command_that_is_typed_often_imports_nothing_costly_until_it_runs(verb: str) -> None:
+    code = (
+        f"import sys; from autopilot.daemon.cli import main, {verb};"
+        f"main.build_parser([{verb!r}], named=[{verb!r}]);"
+        f"print(sorted({COSTLY | HEAVY!r} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-S", "-c", code],  # no site: what an installed package imports is not ours
+        env={"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

@@ -7,8 +7,12 @@ make an agent look silent (CLOCK_MONOTONIC on Linux and mach_absolute_time on ma
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import Protocol
+
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
 
 
 class Clock(Protocol):
@@ -16,16 +20,15 @@ class Clock(Protocol):
 
     def now_ms(self) -> int:
         """Give UTC milliseconds since 1970."""
-        ...
 
     def monotonic_s(self) -> float:
         """Give seconds that never go back and do not count sleep."""
-        ...
 
 
-@dataclass(frozen=True, slots=True)
 class SystemClock:
     """This machine's clock."""
+
+    __slots__ = ()
 
     def now_ms(self) -> int:
         """Give UTC milliseconds since 1970."""

@@ -7,10 +7,13 @@ Source: XDG base directories on Linux, `~/Library` on macOS (platformdirs); `AUT
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from autopilot.schemas.errors import ConfigError
+
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
+if TYPE_CHECKING:
+    from typing import Final
 
 PRIVATE_DIR_MODE = 0o700
 
@@ -23,13 +26,16 @@ PUBLISH_FOLDER = "publish"
 PUBLISH_EVENTS_FILE = "publish-events.jsonl"
 
 
-@dataclass(frozen=True, slots=True)
 class Paths:
     """The state folder (0700), the configuration file and the log folder."""
 
-    state: Path
-    config_file: Path
-    logs: Path
+    __slots__ = ("config_file", "logs", "state")
+
+    def __init__(self, *, state: Path, config_file: Path, logs: Path) -> None:
+        """Take the three; what lies where in them is the same everywhere."""
+        self.state: Final = state
+        self.config_file: Final = config_file
+        self.logs: Final = logs
 
     @property
     def database(self) -> Path:

@@ -10,20 +10,21 @@ import unicodedata
 
 from autopilot.schemas.errors import TicketError
 
-TICKET_ID = re.compile(r"^T-([1-9][0-9]*)$")
+# Texts, not compiled: every command imports this, and few of them need one. `re` keeps what it has compiled.
+_TICKET_ID = r"^T-([1-9][0-9]*)$"
 BRANCH_PREFIX = "autopilot/"
 PROTECTED_BRANCHES = ("main", "master", "develop", "release/*", "hotfix/*")
 
 _MAX_SLUG_CHARS = 40
 _KEY = r"[A-Z][A-Z0-9_]+-[1-9][0-9]*"
-_ISSUE_PAGE = re.compile(r"https?://[^/\s]+/([^\s?#]+?)/(?:-/)?issues/([1-9][0-9]*)/?(?:[?#]\S*)?")
-_KEY_PAGE = re.compile(rf"https?://[^/\s]+/(?:[^\s?#]+/)?browse/({_KEY})/?(?:[?#]\S*)?")
-_REFERENCE = re.compile(rf"(?:[\w.-]+(?:/[\w.-]+)*)?#[1-9][0-9]*|{_KEY}", re.ASCII)
+_ISSUE_PAGE = r"https?://[^/\s]+/([^\s?#]+?)/(?:-/)?issues/([1-9][0-9]*)/?(?:[?#]\S*)?"
+_KEY_PAGE = rf"https?://[^/\s]+/(?:[^\s?#]+/)?browse/({_KEY})/?(?:[?#]\S*)?"
+_REFERENCE = rf"(?a:(?:[\w.-]+(?:/[\w.-]+)*)?#[1-9][0-9]*|{_KEY})"
 _MAX_SHORT_ID = 2**63 - 1
 _MAX_ID_CHARS = 24
 _MAX_REF_BYTES = 200
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_REF_FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
+_SURROGATE = "[\ud800-\udfff]"
+_REF_FORBIDDEN = r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//"
 
 
 def ticket_id(short_id: int) -> str:
@@ -38,7 +39,7 @@ def short_id_of(ticket: str) -> int:
         TicketError: `ticket-unknown`: the text names no ticket.
     """
     text = ticket.strip().upper()
-    match = TICKET_ID.match(text if text.startswith("T-") else f"T-{text}")
+    match = re.match(_TICKET_ID, text if text.startswith("T-") else f"T-{text}")
     if match is None or len(text) > _MAX_ID_CHARS or int(match.group(1)) > _MAX_SHORT_ID:
         what = f"not a ticket id: {ticket[:40]!r} (they look like T-12)"
         raise TicketError("ticket-unknown", what, hint="see: autopilot list")
@@ -52,7 +53,7 @@ def canonical(ticket: str) -> str:
 
 def is_reference(text: str) -> bool:
     """Tell whether the whole text names an issue: `PROJ-7`, `#12`, `name#12`, `owner/name#12` or its page."""
-    return any(pattern.fullmatch(text) for pattern in (_REFERENCE, _ISSUE_PAGE, _KEY_PAGE))
+    return any(re.fullmatch(pattern, text) for pattern in (_REFERENCE, _ISSUE_PAGE, _KEY_PAGE))
 
 
 def source_name(key: str, *, repo: str) -> str:
@@ -60,9 +61,9 @@ def source_name(key: str, *, repo: str) -> str:
 
     A page's address becomes `owner/name#12` or `PROJ-7`; a bare `#12` is an issue of the ticket's repository.
     """
-    if match := _ISSUE_PAGE.fullmatch(key):
+    if match := re.fullmatch(_ISSUE_PAGE, key):
         return f"{match[1]}#{match[2]}"
-    if match := _KEY_PAGE.fullmatch(key):
+    if match := re.fullmatch(_KEY_PAGE, key):
         return match[1]
     return f"{repo}{key}" if key.startswith("#") and is_reference(key) else key
 
@@ -91,11 +92,11 @@ def ref_name_fault(name: str) -> str | None:
     """
     if not name:
         return "is empty"
-    if _SURROGATE.search(name):
+    if re.search(_SURROGATE, name):
         return "holds half a character, which no text file can carry"
     if name.startswith("-"):
         return "starts with '-', which git would read as an option"
-    if _REF_FORBIDDEN.search(name):
+    if re.search(_REF_FORBIDDEN, name):
         return "holds a space, a control character or one of ~ ^ : ? * [ \\ .. @{ //"
     if name.startswith("/") or name.endswith(("/", ".", ".lock")) or name in {"@", "HEAD"}:
         return "starts or ends in a way git refuses"

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
-from decimal import ROUND_CEILING, Decimal, InvalidOperation
+
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from decimal import Decimal
 
 MICRO_PER_USD = 1_000_000
 MS_PER_S = 1000
@@ -20,9 +22,8 @@ MAX_RUN_MICRO_USD = 1_000_000 * MICRO_PER_USD
 MAX_DURATION_S = 100 * 365 * 86_400
 """A moment that far ahead can still be written as a date and kept in the database."""
 
-_DURATION_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_ONE_MS = timedelta(milliseconds=1)
+_DURATION_PART = r"(\d+(?:\.\d+)?)(ms|s|m|h|d)"
+_SHOWN_MICRO_USD = 100
 _MINUTE_S = 60
 _HOUR_S = 3600
 _DAY_S = 86_400
@@ -41,6 +42,8 @@ def micro_usd(dollars: Decimal | float | str) -> int:
     Raises:
         ValueError: the amount is not a finite, non-negative number of at most a billion.
     """
+    from decimal import ROUND_CEILING, Decimal, InvalidOperation  # noqa: PLC0415 - ADR 0072
+
     try:
         amount = Decimal(str(dollars))
     except InvalidOperation as exc:
@@ -54,12 +57,12 @@ def micro_usd(dollars: Decimal | float | str) -> int:
 
 def format_usd(cost_micro_usd: int) -> str:
     """Show micro-dollars with two to four decimals: `$2.00`, `$0.018`; never nothing for something."""
-    dollars = Decimal(cost_micro_usd) / MICRO_PER_USD
-    shown = f"{dollars:.4f}"
-    if cost_micro_usd and Decimal(shown) == 0:
+    shown, rest = divmod(cost_micro_usd, _SHOWN_MICRO_USD)
+    shown += 2 * rest + shown % 2 > _SHOWN_MICRO_USD  # half to even
+    if cost_micro_usd and not shown:
         return "<$0.0001"
-    whole, _, decimals = shown.partition(".")
-    return f"${whole}.{decimals.rstrip('0').ljust(2, '0')}"
+    whole, decimals = divmod(shown, MICRO_PER_USD // _SHOWN_MICRO_USD)
+    return f"${whole}.{f'{decimals:04d}'.rstrip('0').ljust(2, '0')}"
 
 
 def parse_duration_s(text: str) -> float:
@@ -72,7 +75,7 @@ def parse_duration_s(text: str) -> float:
         ValueError: the text is not a duration, or one without an end.
     """
     compact = text.strip().lower().replace(" ", "")
-    parts = _DURATION_PART.findall(compact)
+    parts: list[tuple[str, str]] = re.findall(_DURATION_PART, compact)
     if not parts or "".join(number + unit for number, unit in parts) != compact:
         msg = f"not a duration: {text!r} (write it like 90s, 10m, 1h30m or 2d)"
         raise ValueError(msg)
@@ -97,7 +100,9 @@ def format_duration(duration_s: float) -> str:
 
 def iso_utc(epoch_ms: int) -> str:
     """Show UTC epoch milliseconds as RFC 3339 with millisecond precision and a `Z`."""
-    moment = _EPOCH + timedelta(milliseconds=epoch_ms)
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - ADR 0072
+
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=epoch_ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
@@ -110,8 +115,10 @@ def parse_iso_ms(text: str) -> int:
     Raises:
         ValueError: the text is no time, or has no offset and so could mean two instants.
     """
+    from datetime import UTC, datetime, timedelta  # noqa: PLC0415 - ADR 0072
+
     moment = datetime.fromisoformat(text.strip())
     if moment.tzinfo is None:
         msg = f"a time needs its offset: {text!r} (write 2026-01-31T22:00:00+01:00, or end it with Z)"
         raise ValueError(msg)
-    return round((moment - _EPOCH) / _ONE_MS)
+    return round((moment - datetime(1970, 1, 1, tzinfo=UTC)) / timedelta(milliseconds=1))

@@ -6,14 +6,12 @@ Source: unix(7), sun_path is 108 bytes on Linux; 104 on macOS (sys/un.h).
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from autopilot.schemas.errors import ConfigError
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -32,6 +30,9 @@ def short_address(socket_path: Path) -> Iterator[str]:
     if _fits(socket_path):
         yield str(socket_path)
         return
+    import shutil  # noqa: PLC0415 - few paths are so long, and these two are half of the client's start
+    import tempfile  # noqa: PLC0415 - as above
+
     for parent in (None, "/tmp"):  # noqa: S108 - mkdtemp makes a private folder in it
         folder = Path(tempfile.mkdtemp(prefix="ap-", dir=parent))
         try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import socket
 import struct
-from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.api.address import short_address
 from autopilot.schemas.errors import (
@@ -22,9 +21,11 @@ from autopilot.schemas.errors import (
     TransientError,
 )
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+    from typing import Any
 
 TIMEOUT_S = 10.0
 NUDGE_TIMEOUT_S = 1.0

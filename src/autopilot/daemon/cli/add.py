@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door, given, shape
 from autopilot.daemon.cli.verbs import VERBS
@@ -11,8 +10,10 @@ from autopilot.schemas.errors import ExitCode, TicketError
 from autopilot.schemas.ids import is_reference
 from autopilot.schemas.units import parse_iso_ms
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from autopilot.daemon.desk import Desk
 

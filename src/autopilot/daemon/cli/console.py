@@ -7,14 +7,14 @@ before it reaches a terminal.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import unicodedata
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from rich.console import Console, RenderableType
 
@@ -22,12 +22,11 @@ if TYPE_CHECKING:
 
 _HARMLESS = frozenset("\n\t")
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
-_PLAIN_ASCII = re.compile(r"[\t\n -~]*")
 
 
 def clean(text: str) -> str:
     r"""Make control, bidi and invisible characters visible as `\u{…}`, so that no text drives a terminal."""
-    if _PLAIN_ASCII.fullmatch(text):
+    if _is_plain_ascii(text):
         return text
     return "".join(f"\\u{{{ord(char):x}}}" if _is_hidden(char) else char for char in text)
 
@@ -35,6 +34,10 @@ def clean(text: str) -> str:
 def line(text: str) -> str:
     """Clean a text that must stay on its line, so that it cannot pretend to be the next one."""
     return clean(" ".join(text.split()))
+
+
+def _is_plain_ascii(text: str) -> bool:
+    return text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()
 
 
 def _is_hidden(char: str) -> bool:
@@ -64,7 +67,7 @@ def say_raw(text: str) -> None:
 def _json(value: Mapping[str, Any] | Sequence[Any], *, indent: int | None) -> str:
     """Write JSON in which no character drives a terminal; outside of strings, JSON has none that could."""
     text = json.dumps(value, indent=indent, sort_keys=True, ensure_ascii=False)
-    if _PLAIN_ASCII.fullmatch(text):
+    if _is_plain_ascii(text):
         return text
     return "".join(json.dumps(char)[1:-1] if _is_hidden(char) else char for char in text)
 

@@ -6,14 +6,15 @@ Both ways give the same values. Heavy imports happen only on the second way.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.paths import find_paths
 from autopilot.daemon.api import client
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
     from autopilot.daemon.desk import Desk
 

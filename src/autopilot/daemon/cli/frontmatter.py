@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from autopilot.schemas.errors import TicketError
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     import yaml
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from autopilot.daemon.cli import console, door, shape
@@ -10,8 +9,10 @@ from autopilot.daemon.cli.usage import count
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.machine import FINAL_STATES, State
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     import argparse
+    from typing import Any
 
     from autopilot.daemon.desk import Desk
 

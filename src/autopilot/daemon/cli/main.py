@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from autopilot.daemon.cli import console
 from autopilot.daemon.cli.usage import Parser, unknown
 from autopilot.daemon.cli.verbs import VERBS, load
 from autopilot.schemas.errors import AutopilotError, ExitCode
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
+    from typing import NoReturn, TextIO
 
 _EPILOG = "Start with `autopilot demo`, then `autopilot init` inside a repository. Exit codes: 0 ok, 1 failed, 2 usage, 3 refused, 70 bug, 75 try later, 78 configuration, 130 interrupted."  # noqa: E501 - argparse wraps it
 
 
-def build_parser(verbs: Iterable[str] = VERBS) -> argparse.ArgumentParser:
-    """Build the parser with the arguments of these verbs; the others are known by name only."""
+def build_parser(verbs: Iterable[str] = VERBS, *, named: Iterable[str] = VERBS) -> argparse.ArgumentParser:
+    """Build the parser with the arguments of `verbs`; the rest of `named` are known by name only."""
     parser = Parser(
         prog="autopilot",
         description="The unattended night shift: tickets in the evening, draft pull requests in the morning.",
@@ -32,7 +33,8 @@ def build_parser(verbs: Iterable[str] = VERBS) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     parts = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs")
     wanted = frozenset(verbs)
-    for name, summary in VERBS.items():
+    for name in named:
+        summary = VERBS[name]
         part = parts.add_parser(name, help=summary, description=f"{summary}.", allow_abbrev=False)
         if name in wanted:
             load(name).add_arguments(part)
@@ -64,7 +66,9 @@ def _run(argv: Sequence[str]) -> ExitCode:
     verb = next((word for word in argv if not word.startswith("-")), None)
     if verb is not None and verb not in VERBS:
         raise unknown(verb, VERBS)
-    parser = build_parser([verb] if verb else [])
+    wanted = [verb] if verb else []
+    # Each parser costs: beside the one that is asked for, the others matter to the list of them only.
+    parser = build_parser(wanted, named=wanted if list(argv[:1]) == wanted and wanted else VERBS)
     args = parser.parse_args(argv)
     if args.version:
         from autopilot.daemon.version import program_version

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
-
 from autopilot.daemon.cli import console
 from autopilot.daemon.next_command import next_command
 from autopilot.schemas.units import MS_PER_S, format_duration, format_usd
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
 
 PRIORITIES = ("urgent", "high", "normal", "low")
 
@@ -63,6 +62,8 @@ def holds(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def when(epoch_ms: int) -> str:
     """Show a time as the clock on the wall shows it, to the minute, with its zone."""
+    from datetime import UTC, datetime
+
     moment = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone()
     return f"{moment:%Y-%m-%d %H:%M %Z}"
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from autopilot.daemon.cli import console, door, shape
 from autopilot.schemas.errors import ExitCode
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from autopilot.daemon.desk import Desk
 

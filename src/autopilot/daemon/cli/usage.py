@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, NoReturn
 
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.units import parse_duration_s
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any, NoReturn
 
 LONGEST_S = 366 * 86_400.0
 """Longer than any night; beyond it, times run out of the calendar."""
@@ -21,8 +22,29 @@ class UsageError(AutopilotError):
     exit_code = ExitCode.USAGE
 
 
+class _NoTerminal(argparse.HelpFormatter):
+    """What argparse checks each argument with; the terminal's width, dear to ask for, is not needed there."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=80)
+
+
 class Parser(argparse.ArgumentParser):
     """argparse, with its complaints as errors of ours."""
+
+    def __init__(self, **options: Any) -> None:  # noqa: ANN401 - the base class's own
+        """Take what `ArgumentParser` takes, by name."""
+        super().__init__(formatter_class=_NoTerminal, **options)
+
+    def format_usage(self) -> str:
+        """Give the usage in the terminal's width."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_usage()
+
+    def format_help(self) -> str:
+        """Give the help in the terminal's width."""
+        self.formatter_class = argparse.HelpFormatter
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Refuse the command line.

@@ -7,25 +7,25 @@ from __future__ import annotations
 
 import importlib
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, cast
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+    from typing import Any, Protocol
 
     from autopilot.schemas.errors import ExitCode
 
+    class Verb(Protocol):
+        """What every module in this folder offers."""
 
-class Verb(Protocol):
-    """What every module in this folder offers."""
+        def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+            """Declare the verb's own arguments."""
+            ...
 
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the verb's own arguments."""
-        ...
-
-    def run(self, args: argparse.Namespace) -> ExitCode:
-        """Do it and say how it went."""
-        ...
+        def run(self, args: argparse.Namespace) -> ExitCode:
+            """Do it and say how it went."""
+            ...
 
 
 VERBS: Mapping[str, str] = MappingProxyType(
@@ -58,4 +58,6 @@ VERBS: Mapping[str, str] = MappingProxyType(
 
 def load(verb: str) -> Verb:
     """Import the module of a verb in `VERBS`."""
-    return cast("Verb", importlib.import_module(f"autopilot.daemon.cli.{verb}"))
+    module: Any = importlib.import_module(f"autopilot.daemon.cli.{verb}")
+    found: Verb = module
+    return found

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from autopilot.daemon.cli import console, door, shape
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.ids import canonical
 
+TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
+    from typing import Any
 
     from autopilot.daemon.desk import Desk
 
