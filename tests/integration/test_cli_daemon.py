@@ -16,7 +16,7 @@ import pytest
 
 from autopilot.config.proc import identity_of, is_alive
 from autopilot.schemas.errors import ExitCode
-from tests.support.cli import Cli, Said, fill
+from tests.support.cli import Cli, fill
 from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.shop import CONFIG
 from tests.support.small_project import small_repo
@@ -77,27 +77,26 @@ READS = (
 
 
 @pytest.fixture(scope="module")
-def without(cli: Cli) -> dict[tuple[str, ...], Said]:
-    """What each read says before the daemon is up."""
-    return {tuple(words): cli.call(*words) for words in READS}
-
-
-@pytest.fixture(scope="module")
-def up(daemon: Daemon, without: dict[tuple[str, ...], Said]) -> Daemon:
+def up(daemon: Daemon, cli: Cli) -> Daemon:  # noqa: ARG001 - the queue is filled before the start
     """The same daemon, running."""
     daemon.start()
     return daemon
 
 
 @pytest.mark.covers("R03")
-@pytest.mark.usefixtures("up")
-def test_json_is_the_same_bytes_from_the_daemon_and_without_it(
-    cli: Cli, without: dict[tuple[str, ...], Said]
-) -> None:
-    for words in READS:
-        assert cli.call(*words) == without[tuple(words)], words
-    for words in READS[::4]:
-        assert cli.run(*words) == without[tuple(words)], words
+def test_json_is_the_same_bytes_from_the_daemon_and_without_it(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "home", config=CONFIG)
+    cli = Cli(daemon.home)
+    fill(cli)
+    without = {tuple(words): cli.call(*words) for words in READS}
+    try:
+        daemon.start()
+        for words in READS:
+            assert cli.call(*words) == without[tuple(words)], words
+        for words in READS[::4]:
+            assert cli.run(*words) == without[tuple(words)], words
+    finally:
+        daemon.clean_up()
 
 
 def test_the_status_differs_by_the_daemon_and_by_what_time_moves(cli: Cli, up: Daemon) -> None:
