@@ -77,7 +77,7 @@ READS = (
 
 
 @pytest.fixture(scope="module")
-def up(daemon: Daemon, cli: Cli) -> Daemon:  # noqa: ARG001 - the queue is filled before the start
+def up(daemon: Daemon, cli: Cli) -> Daemon:
     """The same daemon, running."""
     daemon.start()
     return daemon
