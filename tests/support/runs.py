@@ -16,6 +16,7 @@ from autopilot.config.journal import read_lines
 from autopilot.runner import pipeline
 from autopilot.runner.mirror import fetch_base
 from autopilot.runner.notebook import Notebook
+from autopilot.runner.outbox import Outbox
 from autopilot.runner.remote import Base, choose_base, look_at
 from autopilot.runner.worktree import Workspace, cut
 from autopilot.schemas.run import AgentSpec, Identity, Limits, RepoSpec, RunResult, RunSpec
@@ -95,6 +96,7 @@ class Host:
             "worktree": self.state / "worktrees" / "T-1",
             "run_dir": run_dir,
             "pr_request": self.state / "pr-requests" / f"{run_id}.json",
+            "salvage_dir": self.state / "salvage" / "T-1",
             "agent": agent or self.agent([{"say": "hello"}]),
             "identity": IDENTITY,
             "limits": Limits(
@@ -108,7 +110,9 @@ class Host:
 def run_here(spec: RunSpec, stop: Callable[[], str | None] = lambda: None) -> RunResult:
     """Carry the run out in this process; quicker than a process of its own, and as the edge would."""
     clock = SystemClock()
-    return pipeline.run(Notebook(spec, started_ms=clock.now_ms()), clock, stop)
+    result = pipeline.run(Notebook(spec, started_ms=clock.now_ms()), clock, stop)
+    Outbox(spec.run_dir, spec.run_id, clock).write_result(result)
+    return result
 
 
 def events_of(spec: RunSpec, *names: str) -> list[Mapping[str, Any]]:

@@ -22,6 +22,7 @@ SPEC_FILE = "spec.json"
 EVENTS_FILE = "events.jsonl"
 RESULT_FILE = "result.json"
 JUDGE_REPOSITORY = "judge.git"
+WORKTREE_FILE = "worktree.json"
 PUBLISH_FOLDER = "publish"
 PUBLISH_EVENTS_FILE = "publish-events.jsonl"
 
@@ -76,6 +77,16 @@ class Paths:
     def digests(self) -> Path:
         """One file per night."""
         return self.state / "digests"
+
+    @property
+    def salvage(self) -> Path:
+        """What was saved of worktrees, one folder per ticket."""
+        return self.state / "salvage"
+
+    @property
+    def reports(self) -> Path:
+        """Reports of cleaning up, and of crashes of a command."""
+        return self.state / "reports"
 
     @property
     def local_forge(self) -> Path:

@@ -82,6 +82,7 @@ def run_spec(
         worktree=paths.worktree(ticket.id),
         run_dir=paths.run_dir(attempt.run_id),
         pr_request=request_path(paths, attempt.run_id),
+        salvage_dir=paths.salvage / ticket.id,
         agent=settings.agent(attempt.agent),
         identity=settings.identity,
         limits=settings.limits(),

@@ -38,6 +38,8 @@ class Situation:
     baseline: Baseline | None = None
     round_no: int = 1
     feedback: str = ""
+    earlier: tuple[str, str] | None = None
+    """What is said of an earlier attempt, and the names of its files, which are fenced."""
 
 
 def write_prompt(spec: RunSpec, situation: Situation, *, nonce: str) -> Prompt:
@@ -54,6 +56,11 @@ def write_prompt(spec: RunSpec, situation: Situation, *, nonce: str) -> Prompt:
             answer = fence(said, source="answer", nonce=nonce)
             parts += ["A person has answered an earlier question:", answer.text]
             fenced.append(answer)
+    if situation.earlier is not None:
+        told, names = situation.earlier
+        before = fence(_cut(names), source="earlier-attempt", nonce=nonce)
+        parts += [told, before.text]
+        fenced.append(before)
     parts += _tests(situation)
     if situation.feedback:
         red = fence(_cut(situation.feedback), source="checks", nonce=nonce)

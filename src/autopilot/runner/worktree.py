@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.runner.failure import RunFailure
+from autopilot.runner.owned import write_down
 from autopilot.runner.places import make_borrower
 from autopilot.schemas.run import Outcome
 
@@ -75,7 +76,9 @@ def cut(
             git_dir=repository,
             config={"checkout.workers": "0", **(config or {})},
         )
-        return _checked(git, spec.worktree, repository, base_sha)
+        workspace = _checked(git, spec.worktree, repository, base_sha)
+        write_down(spec, base=base, base_sha=base_sha, uses_lfs=bool(config), now_ms=git.clock.now_ms())
+        return workspace
     except (GitError, OSError, RunFailure) as exc:
         # Made by this call a moment ago, and no agent has been in it: nothing of anybody's is lost.
         shutil.rmtree(spec.worktree, ignore_errors=True)

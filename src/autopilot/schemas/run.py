@@ -88,6 +88,9 @@ class RunSpec(Record):
     worktree: Path
     run_dir: Path
     pr_request: Path = Field(description="where the request to publish is written")
+    salvage_dir: Path | None = Field(
+        default=None, description="where work of the ticket is saved; None: in the run's own folder"
+    )
     agent: AgentSpec
     identity: Identity
     limits: Limits

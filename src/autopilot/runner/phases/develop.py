@@ -103,6 +103,7 @@ def _prompt(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red:
         baseline=baseline,
         round_no=round_no,
         feedback=red,
+        earlier=ready.earlier.told() if ready.earlier and round_no == 1 else None,
     )
     prompt = write_prompt(shop.spec, situation, nonce=new_nonce())
     if prompt.escaped:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.environ import current, search_path
 from autopilot.config.paths import JUDGE_REPOSITORY
 from autopilot.runner.agents.registry import new_agent, program_of
+from autopilot.runner.earlier import carry_on, save_earlier
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.judge import Judge
 from autopilot.runner.mirror import fetch_base
@@ -28,6 +29,7 @@ from autopilot.schemas.run import Outcome
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from autopilot.runner.earlier import Earlier
     from autopilot.runner.judge import Pristine
     from autopilot.runner.shop import Shop
     from autopilot.runner.stacks.stack import Stack
@@ -47,6 +49,7 @@ class Ready:
     pristine: Pristine
     fingerprint: Mapping[str, str]
     user_config: UserConfig | None
+    earlier: Earlier | None = None
 
 
 def prepare(shop: Shop) -> Ready:
@@ -63,12 +66,16 @@ def prepare(shop: Shop) -> Ready:
     stack = choose(base, policy)
     shop.notebook.stack = stack.name
     user_config = UserConfig.note(shop.git, spec.repo.url)
+    earlier = save_earlier(shop)
     workspace, filters = _cut(shop, base_sha, policy)
     judge = Judge(shop.git, spec.run_dir / JUDGE_REPOSITORY, spec.repo.mirror, workspace, filters)
     pristine = judge.prepare()
     if pristine.dirt:
         shop.notebook.warn([f"{len(pristine.dirt)} files differed from the base before the agent came"])
-    return Ready(base, policy, stack, workspace, judge, pristine, fingerprint(workspace), user_config)
+    if earlier is not None:
+        earlier = carry_on(shop, earlier, workspace, filters)
+    marks = fingerprint(workspace)
+    return Ready(base, policy, stack, workspace, judge, pristine, marks, user_config, earlier)
 
 
 def check_agent(shop: Shop) -> None:

@@ -1,0 +1,259 @@
+"""Saves what a worktree holds, before anything is rebuilt over it or removed: bundle, patch and record.
+
+Must not run git with the agent's configuration, or call something saved that was not read back. What cannot
+be saved whole is an error: then the folder stays. Source: docs/decisions/0025.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autopilot.config.atomic import sync_folder
+from autopilot.config.foreign_file import UnreadableError, read_plain
+from autopilot.config.git import GitError
+from autopilot.config.removal import remove_tree
+from autopilot.runner.changes import scope_of, shown_path
+from autopilot.runner.commit import AGENT_REFS, Kept, commit_tree, keep_agents_commits
+from autopilot.runner.judge import Judge, Pristine, absent_by_sparse_checkout
+from autopilot.runner.locks import held
+from autopilot.runner.outbox import write_record
+from autopilot.runner.places import make_borrower
+from autopilot.runner.submodules import unsaved_submodules
+from autopilot.runner.worktree import LFS_CONFIG, Workspace
+from autopilot.schemas.errors import AutopilotError
+from autopilot.schemas.run import Identity
+from autopilot.schemas.salvage import MAX_NAMED, Salvage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from autopilot.config.git import Git
+    from autopilot.schemas.salvage import WorktreeRecord
+
+RECORD = "salvage.json"
+RESCUE_REPOSITORY = "rescue.git"
+RESCUE_REFS = "refs/rescue/"
+_BUNDLE, _PATCH = "work.bundle", "work.patch"
+_LOCK_S = 600.0
+_MAX_RECORD_BYTES = 1024 * 1024
+_WHO = Identity(name="autopilot", email="autopilot@localhost")
+
+
+class UnsavedError(AutopilotError):
+    """Something in a worktree could not be saved; it must stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A worktree to be saved: who made it, where it is now, and where everything else is."""
+
+    record: WorktreeRecord
+    folder: Path
+    run_dir: Path
+    mirror: Path
+    place: Path
+    """Folder of the ticket's salvages."""
+    reason: str
+
+
+def salvage(git: Git, finding: Finding) -> Salvage:
+    """Save what a worktree holds.
+
+    Twice the same is saved once: an earlier record of the same files is given back.
+
+    Raises:
+        UnsavedError: something in it could not be saved.
+        OSError: our own folders cannot be written.
+    """
+    finding.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with held(finding.place / ".lock", timeout_s=_LOCK_S, clock=git.clock):
+        try:
+            return _saved(git, finding)
+        except GitError as exc:
+            raise UnsavedError("work-unsaved", f"{finding.folder} could not be saved: {exc.what}") from exc
+
+
+def salvages(place: Path) -> tuple[Salvage, ...]:
+    """Give what was saved of a ticket's worktrees, the oldest first; a damaged record is left out."""
+    found = [_read(path) for path in place.glob(f"*/{RECORD}") if not path.parent.name.startswith(".")]
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.created_ms))
+
+
+def _saved(git: Git, finding: Finding) -> Salvage:
+    judge = _judge(git, finding)
+    commits = keep_agents_commits(judge) if os.path.lexists(judge.workspace.repository) else Kept(())
+    if commits.notes:
+        raise UnsavedError("work-unsaved", commits.notes[0])
+    pristine = _pristine(judge)
+    snapshot = judge.snapshot(pristine, absent=absent_by_sparse_checkout(judge))
+    if snapshot.problems:
+        raise UnsavedError("work-unsaved", snapshot.problems[0])
+    if faults := unsaved_submodules(judge):
+        raise UnsavedError("submodule-unsaved", faults[0])
+    for old in salvages(finding.place):
+        same = (old.run_id, old.tree, set(old.agent_commits)) == (
+            finding.record.run_id,
+            snapshot.tree,
+            set(commits.shas),
+        )
+        if same and _is_whole(old):
+            return old
+    head = _head(judge, finding, snapshot.tree) if snapshot.is_changed else None
+    return _write(judge, finding, tree=snapshot.tree, head=head, commits=commits.shas)
+
+
+def _judge(git: Git, finding: Finding) -> Judge:
+    """Make a repository of ours for this alone; the base is asked of our own mirror."""
+    record, repository = finding.record, finding.run_dir / "repo.git"
+    admin = repository / "worktrees" / record.path.name
+    workspace = Workspace(finding.folder, repository, admin, b"", record.base_sha)
+    filters = LFS_CONFIG if record.uses_lfs else {}
+    git.run("cat-file", "-e", f"{record.base_sha}^{{commit}}", git_dir=finding.mirror)
+    judge = Judge(git, finding.run_dir / RESCUE_REPOSITORY, finding.mirror, workspace, filters)
+    judge.renew()
+    return judge
+
+
+def _pristine(judge: Judge) -> Pristine:
+    """Build git's list from the base alone: without file times, so that every file is read."""
+    judge.git.run("read-tree", judge.workspace.base_sha, git_dir=judge.place)
+    staged = judge.git.lines_z("ls-files", "-z", "--stage", git_dir=judge.place)
+    has_submodules = any(line.startswith(b"160000") for line in staged)
+    return Pristine((judge.place / "index").read_bytes(), 0, {}, has_submodules=has_submodules)
+
+
+def _head(judge: Judge, finding: Finding, tree: str) -> str:
+    run_id = finding.record.run_id
+    head = commit_tree(
+        judge,
+        tree=tree,
+        branch=f"rescue/{run_id}",
+        message=f"Work of {run_id}, saved as it was\n\n{finding.reason}\n",
+        identity=_WHO,
+        now_ms=judge.git.clock.now_ms(),
+    )
+    judge.git.run("update-ref", f"{RESCUE_REFS}{run_id}", head, git_dir=judge.place)
+    return head
+
+
+def _write(
+    judge: Judge, finding: Finding, *, tree: str, head: str | None, commits: tuple[str, ...]
+) -> Salvage:
+    """Put bundle and patch into a folder that appears whole, under its name, at the end."""
+    record, git = finding.record, judge.git
+    scope = scope_of(git, judge.place, base=record.base_sha, head=head) if head else ()
+    with _folder(finding) as (making, final):
+        digest = _bundle(judge, making / _BUNDLE, tree=tree, head=head) if head or commits else None
+        if head:
+            _patch(judge, making / _PATCH, head)
+        saved = Salvage(
+            run_id=record.run_id,
+            ticket_id=record.ticket_id,
+            reason=finding.reason,
+            base=record.base,
+            base_sha=record.base_sha,
+            tree=tree,
+            head=head,
+            ref=f"{RESCUE_REFS}{record.run_id}" if head else None,
+            agent_commits=commits,
+            files=tuple(line.path for line in scope[:MAX_NAMED]),
+            changed_files=len(scope),
+            left_out=_left_out(judge),
+            bundle=final / _BUNDLE if digest else None,
+            bundle_sha256=digest,
+            patch=final / _PATCH if head else None,
+            created_ms=git.clock.now_ms(),
+        )
+        write_record(making / RECORD, saved)
+    return saved
+
+
+@contextmanager
+def _folder(finding: Finding) -> Iterator[tuple[Path, Path]]:
+    final, number = finding.place / finding.record.run_id, 1
+    while final.exists():
+        number += 1
+        final = finding.place / f"{finding.record.run_id}-{number}"
+    making = final.with_name(f".{final.name}.part")
+    remove_tree(making)
+    making.mkdir(mode=0o700)
+    yield making, final
+    sync_folder(making)
+    making.rename(final)
+    sync_folder(final.parent)
+
+
+def _bundle(judge: Judge, file: Path, *, tree: str, head: str | None) -> str:
+    """Write all that the base does not hold into one file, and read it back into a repository made for that.
+
+    Source: git-bundle(1); the base itself, which the remote has, is a prerequisite.
+    """
+    git, base = judge.git, judge.workspace.base_sha
+    refs = git.run("for-each-ref", "--format=%(refname)", RESCUE_REFS, AGENT_REFS, git_dir=judge.place)
+    names = refs.decode().split()
+    git.run("bundle", "create", "--quiet", str(file), *names, f"^{base}", git_dir=judge.place)
+    _sync(file)
+    proof = judge.place.with_name("rescue-proof.git")
+    remove_tree(proof)
+    try:
+        make_borrower(git, proof, mirror=judge.mirror, sha=base)
+        git.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", str(file), "refs/*:refs/*",
+                git_dir=proof)  # fmt: skip
+        if head and git.run("rev-parse", f"{head}^{{tree}}", git_dir=proof).decode().strip() != tree:
+            raise UnsavedError("work-unsaved", f"{file} does not give back what was put into it")
+    finally:
+        remove_tree(proof)
+    return _digest(file)
+
+
+def _patch(judge: Judge, file: Path, head: str) -> None:
+    options = ("--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+    text = judge.git.run("diff", *options, judge.workspace.base_sha, head, "--", git_dir=judge.place)
+    file.write_bytes(text)
+    _sync(file)
+
+
+def _left_out(judge: Judge) -> tuple[str, ...]:
+    """Name what the repository's own rules, or ours about droppings, leave out."""
+    listed = judge.git.lines_z(
+        *("ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory"),
+        git_dir=judge.place,
+        work_tree=judge.workspace.worktree,
+        cwd=judge.workspace.worktree,
+    )
+    return tuple(shown_path(path) for path in listed[:MAX_NAMED])
+
+
+def _is_whole(old: Salvage) -> bool:
+    """Tell whether the files of a record are still what was written."""
+    try:
+        return old.bundle is None or _digest(old.bundle) == old.bundle_sha256
+    except OSError:
+        return False
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _sync(file: Path) -> None:
+    handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read(path: Path) -> Salvage | None:
+    try:
+        return Salvage.model_validate_json(read_plain(path, max_bytes=_MAX_RECORD_BYTES))
+    except (UnreadableError, ValidationError):
+        return None

@@ -1,0 +1,92 @@
+"""Whether a submodule that an agent has brought in holds something that exists nowhere else.
+
+Must not run git inside it: its commits are fetched by name, its files are read through a list of ours.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from autopilot.config.foreign_file import UnreadableError, read_plain
+from autopilot.config.git import GitError
+from autopilot.runner.changes import GITLINK_MODE, shown_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from autopilot.runner.judge import Judge
+
+_MAX_LINK_BYTES = 4096
+
+
+def unsaved_submodules(judge: Judge) -> list[str]:
+    """Say of each submodule in the worktree why it cannot be given up; nothing where all is published.
+
+    Raises:
+        GitError: our own repository cannot be used.
+    """
+    faults = ((path, _fault(judge, path, sha)) for path, sha in _submodules(judge))
+    return [f"the submodule {shown_path(path)} {fault}" for path, fault in faults if fault]
+
+
+def _submodules(judge: Judge) -> Iterator[tuple[bytes, str]]:
+    listed = judge.git.lines_z("ls-tree", "-r", "-z", judge.workspace.base_sha, git_dir=judge.place)
+    for entry in listed:
+        head, _, path = entry.partition(b"\t")
+        if head.startswith(GITLINK_MODE):
+            yield path, head.split(b" ")[2].decode()
+
+
+def _fault(judge: Judge, path: bytes, sha: str) -> str:
+    folder = judge.workspace.worktree / os.fsdecode(path)
+    if folder.is_symlink() or not folder.is_dir() or not any(folder.iterdir()):
+        return ""
+    repository = _repository_of(folder)
+    if repository is None:
+        return "is a folder whose repository cannot be found"
+    try:
+        named = _fetched(judge, repository, sha)
+        if others := sorted(named - {sha}):
+            return f"has commits of its own, as {others[0][:12]}"
+        return _changed(judge, folder, sha)
+    except GitError as exc:
+        return f"cannot be compared with its commit {sha[:12]}: {exc.what}"
+
+
+def _repository_of(folder: Path) -> Path | None:
+    """Follow a submodule's `.git` as data. Source: gitrepository-layout(5), gitfile."""
+    link = folder / ".git"
+    if link.is_dir() and not link.is_symlink():
+        return link
+    try:
+        text = os.fsdecode(read_plain(link, max_bytes=_MAX_LINK_BYTES)).strip()
+    except UnreadableError:
+        return None
+    return folder / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else None
+
+
+def _fetched(judge: Judge, repository: Path, sha: str) -> set[str]:
+    """Bring the submodule's commit here; give what its own branches and HEAD name."""
+    out = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "HEAD", "refs/heads/*"))
+    tracked = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "refs/remotes/*", "refs/tags/*"))
+    judge.git.run(
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", "--", str(repository), sha),
+        git_dir=judge.place,
+    )
+    return _names(out) - _names(tracked)
+
+
+def _names(listed: str) -> set[str]:
+    return {line.partition("\t")[0] for line in listed.splitlines() if line}
+
+
+def _changed(judge: Judge, folder: Path, sha: str) -> str:
+    """Compare the files with the commit, by a list of ours."""
+    env = {"GIT_INDEX_FILE": str(judge.place / "submodule-index")}
+    judge.git.run("read-tree", f"{sha}^{{tree}}", git_dir=judge.place, env=env)
+    judge.git.run("add", "--all", "--", ".", git_dir=judge.place, work_tree=folder, env=env)
+    now = judge.git.run("write-tree", git_dir=judge.place, env=env)
+    then = judge.git.run("rev-parse", f"{sha}^{{tree}}", git_dir=judge.place)
+    return "" if now == then else "has changes that were not committed"
