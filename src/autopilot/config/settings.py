@@ -10,11 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from autopilot.config.nearest import nearest
 from autopilot.config.repository import Repo
-from autopilot.config.values import ClockTime, Hours, Language, Slug, TimeZone, VariableName, no_flag
+from autopilot.config.values import ClockTime, Hours, Language, Slug, TimeZone, VariableName
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.records import Input
 from autopilot.schemas.run import AgentSpec, Identity, Limits
@@ -23,16 +23,16 @@ from autopilot.schemas.units import micro_usd
 _DAY_S = 86_400
 _WEEK_S = 7 * _DAY_S
 
-Usd = Annotated[Decimal, Field(gt=0, le=100_000), BeforeValidator(no_flag)]
-Count = Annotated[int, Field(ge=0, le=10_000), BeforeValidator(no_flag)]
-Positive = Annotated[int, Field(ge=1, le=10_000), BeforeValidator(no_flag)]
-Percent = Annotated[int, Field(ge=1, le=100), BeforeValidator(no_flag)]
-Seconds = Annotated[float, Field(gt=0, le=_WEEK_S), BeforeValidator(no_flag)]
-Lease = Annotated[float, Field(ge=5, le=3600), BeforeValidator(no_flag)]
-Tokens = Annotated[int, Field(ge=1, le=10**12), BeforeValidator(no_flag)]
-ShortSeconds = Annotated[float, Field(gt=0, le=600), BeforeValidator(no_flag)]
-Pause = Annotated[float, Field(ge=0, le=3600), BeforeValidator(no_flag)]
-Gibibytes = Annotated[float, Field(ge=0, le=100_000), BeforeValidator(no_flag)]
+Usd = Annotated[Decimal, Field(gt=0, le=100_000)]
+Count = Annotated[int, Field(ge=0, le=10_000)]
+Positive = Annotated[int, Field(ge=1, le=10_000)]
+Percent = Annotated[int, Field(ge=1, le=100)]
+Seconds = Annotated[float, Field(gt=0, le=_WEEK_S)]
+Lease = Annotated[float, Field(ge=5, le=3600)]
+Tokens = Annotated[int, Field(ge=1, le=10**12)]
+ShortSeconds = Annotated[float, Field(gt=0, le=600)]
+Pause = Annotated[float, Field(ge=0, le=3600)]
+Gibibytes = Annotated[float, Field(ge=0, le=100_000)]
 
 
 class Schedule(Input):

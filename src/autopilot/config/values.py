@@ -22,13 +22,6 @@ _GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
 _CLOCK = r"([01]\d|2[0-3]):[0-5]\d"
 
 
-def no_flag(value: object) -> object:
-    """Refuse true and false where a number is meant: Python would take them for 1 and 0."""
-    if isinstance(value, bool):
-        raise ValueError("must be a number")  # noqa: TRY004  pydantic turns only this one into a fault
-    return value
-
-
 def _window(text: str) -> str:
     if text and len(set(text.split("-"))) == 1:
         raise ValueError('begins and ends at the same time; write "" for any hour')

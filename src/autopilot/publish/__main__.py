@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
+from autopilot.config.private import keep_private
 from autopilot.publish import inquiry, verdicts
 from autopilot.publish.context import Context
 from autopilot.publish.files import (
@@ -135,4 +136,5 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 if __name__ == "__main__":
+    keep_private()
     sys.exit(main(sys.argv[1:]))

@@ -18,6 +18,7 @@ from autopilot.config import proc
 from autopilot.config.clock import SystemClock
 from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
+from autopilot.config.private import keep_private
 from autopilot.runner import pipeline, verify
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.notebook import Notebook
@@ -88,4 +89,5 @@ def stop_on_signals() -> Callable[[], str | None]:
 
 
 if __name__ == "__main__":
+    keep_private()
     raise SystemExit(main(sys.argv[1:]))

@@ -2,17 +2,18 @@
 
 `Record` is what we write ourselves: frozen, no unknown keys. `Input` is what a person or another program
 writes: the same, but surrounding blanks are dropped. In both a number in quotes is a number, and NaN and
-infinity are none.
+infinity are none; in what comes from outside true and false are no numbers either.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import ValidationError, ValidationInfo
 
 LAST_MS = 253_402_300_799_999
 """The end of the year 9999: the last moment that can be written as a date."""
@@ -34,6 +35,25 @@ class Input(BaseModel):
     """A value from outside: frozen, no unknown keys, surrounding blanks dropped."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _number_is_no_flag(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse true and false where a number is meant: Python would take them for 1 and 0."""
+        if isinstance(value, bool) and _takes_numbers(cls.model_fields[str(info.field_name)].annotation):
+            raise ValueError("must be a number")
+        return value
+
+
+def _takes_numbers(annotation: object) -> bool:
+    """Tell whether a field of this type is for numbers, perhaps among others, and not for a flag."""
+    kinds = _kinds_in(annotation)
+    return bool not in kinds and any(kind in kinds for kind in (int, float, Decimal))
+
+
+def _kinds_in(annotation: object) -> list[object]:
+    parts = get_args(annotation)
+    return [kind for part in parts for kind in _kinds_in(part)] if parts else [annotation]
 
 
 def faults_of(error: ValidationError, *, whole: str) -> tuple[str, ...]:

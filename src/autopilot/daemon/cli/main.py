@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from autopilot.config.private import keep_private
 from autopilot.daemon.cli import console
 from autopilot.daemon.cli.usage import Parser, unknown
 from autopilot.daemon.cli.verbs import VERBS, load
@@ -115,6 +116,7 @@ def main_off() -> NoReturn:
 
 
 def _finish(argv: Sequence[str]) -> NoReturn:
+    keep_private()
     for stream in (sys.stdout, sys.stderr):
         _show_every_character(stream)
     sys.exit(run(argv))

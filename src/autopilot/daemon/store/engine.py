@@ -32,7 +32,9 @@ __all__ = ["Store", "open_store", "set_aside"]
 T = TypeVar("T")
 
 _TRIES = 6
-"""Transactions tried before giving up; each waits `connect.BUSY_MS` for its lock."""
+"""Transactions tried on a lock that nobody passes on; each waits `connect.BUSY_MS` for it."""
+_TRIES_IN_A_QUEUE = 60
+"""The same while others do commit: then it is a queue, in which our turn comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +69,29 @@ class Store:
             work: must have no effect but on the connection, for it may run more than once.
 
         Raises:
-            TransientError: `database-busy`, after all tries.
+            TransientError: `database-busy`: nobody passed the lock on, or the queue for it is endless.
         """
-        for _ in range(_TRIES - 1):
+        seen, since_commit = self._last_commit(), 0
+        for _ in range(_TRIES_IN_A_QUEUE):
             try:
                 with self.write() as conn:
                     return work(conn)
             except TransientError as exc:
-                if exc.code != "database-busy":
+                last = self._last_commit()
+                since_commit = since_commit + 1 if last == seen else 1
+                if exc.code != "database-busy" or since_commit >= _TRIES:
                     raise
+                seen = last
         with self.write() as conn:
             return work(conn)
+
+    def _last_commit(self) -> tuple[int, int] | None:
+        """Give what every commit of any process changes: the write-ahead log."""
+        try:
+            log = self.database.with_name(f"{self.database.name}-wal").stat()
+        except OSError:
+            return None
+        return log.st_size, log.st_mtime_ns
 
     def check(self) -> None:
         """Read the whole structure.

@@ -37,6 +37,8 @@ HEAD = REVISIONS[-1]
 _CREATED = b"a database was made here\n"
 _FILE_MODE = 0o600
 _LOCK_TRIES = 500
+_MAKING_TRIES = 3000
+"""While the first database is being made there is nothing to refuse: whoever is slower waits a minute."""
 _LOCK_POLL_S = 0.02
 
 
@@ -74,10 +76,13 @@ def back_up(database: Path, target: Path) -> None:
 def _settle(database: Path, seat: int, clock: Clock) -> None:
     """Come to hold the shared lock on a database of our schema, whoever of several brings it there."""
     pause = threading.Event()
-    for _ in range(_LOCK_TRIES):
+    for tried in range(_MAKING_TRIES):
         if _is_locked(seat, fcntl.LOCK_SH):
-            if _revision(database, seat) == HEAD:
+            found = _revision(database, seat)
+            if found == HEAD:
                 return
+            if found is not None and tried >= _LOCK_TRIES:
+                break
             if _is_locked(seat, fcntl.LOCK_EX):
                 _bring_up(database, seat, clock)
                 fcntl.flock(seat, fcntl.LOCK_SH)  # who slips in between finds nothing to do
