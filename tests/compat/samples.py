@@ -40,7 +40,7 @@ def fill(store: Store) -> None:
     queue.publish(store, queue.commit(store, queue.add(store, "Published", source_key="o/r#1")))
     queue.add(store, "Wartet auf T-1 – später", depends_on=("T-1",), acceptance=("a", "b"), priority=0)
     running = queue.claim(store, queue.add(store, "Running", repo="busy"))
-    writes.record_process(store, running.attempt.run_id, pid=4711, pid_started_ms=1)
+    writes.record_process(store, running.attempt.run_id, fence=1, pid=4711, pid_started_ms=1)
     writes.record_spend(store, running.attempt.run_id, 12_345, fence=1)
     queue.commit(store, queue.add(store, "Committed"))
     publishing = queue.commit(store, queue.add(store, "Publishing"))

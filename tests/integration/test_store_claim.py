@@ -183,7 +183,7 @@ def test_a_probe_that_ends_without_a_word_is_followed_by_another_probe(
     clock.advance(HALF_HOUR_S)
     probe = queue.claim(store, queue.add(store))
     if end == "cancelled":
-        writes.request_cancel(store, probe.ticket.id, by="me")
+        writes.request_cancel(store, probe.ticket, by="me")
     report = queue.lost(probe, "reboot") if end.startswith("lost") else queue.result(probe, Outcome.STOPPED)
     queue.end(store, probe, report)
     assert queue.claim(store, queue.add(store)).attempt.is_probe

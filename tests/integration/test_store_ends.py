@@ -119,7 +119,9 @@ def test_an_old_runner_can_neither_end_nor_charge_the_run_that_came_after_it(sto
     with pytest.raises(StaleTransitionError, match="fence-old"):
         writes.record_spend(store, live.attempt.run_id, USD, fence=zombie.attempt.fence)
     with pytest.raises(StaleTransitionError, match="run-ended"):
-        writes.record_process(store, zombie.attempt.run_id, pid=1, pid_started_ms=1)
+        writes.record_process(
+            store, zombie.attempt.run_id, fence=zombie.attempt.fence, pid=1, pid_started_ms=1
+        )
     assert queue.end(store, live, queue.result(live)).state is State.COMMITTED
 
 
@@ -136,7 +138,7 @@ def test_a_decision_made_before_a_cancel_was_asked_for_is_made_again(store: Stor
     report = queue.result(claimed, Outcome.AGENT_FAILED)
     seen = claimed.ticket
     decision = decide.after_run(seen, report, rules=ROOMY, now_ms=0, jitter=0.0)
-    writes.request_cancel(store, seen.id, by="me")
+    writes.request_cancel(store, seen, by="me")
     with pytest.raises(StaleTransitionError):
         transitions.apply_run(store, seen, report, decision, rules=ROOMY)
     cancelled = queue.end(store, claimed, report)
@@ -165,7 +167,7 @@ def test_a_queued_ticket_can_be_parked_without_a_run(store: Store) -> None:
 
 def test_questions_gates_and_process_are_kept_with_the_run(store: Store) -> None:
     claimed = queue.claim(store, queue.add(store))
-    writes.record_process(store, claimed.attempt.run_id, pid=42, pid_started_ms=7)
+    writes.record_process(store, claimed.attempt.run_id, fence=1, pid=42, pid_started_ms=7)
     red = words.gates(head="c" * 40)
     asked = queue.result(claimed, Outcome.ASKED, questions=("Blue?", "Big?"), gates=red)
     parked = queue.end(store, claimed, asked)

@@ -69,7 +69,7 @@ def test_what_has_ended_cannot_be_cancelled(store: Store) -> None:
     with pytest.raises(RefusedError, match="not-cancellable"):
         acts.cancel(store, published.id, by="me")
     with pytest.raises(StaleTransitionError):
-        writes.request_cancel(store, published.id, by="me")
+        writes.request_cancel(store, published, by="me")
 
 
 @pytest.mark.parametrize("act", [acts.cancel, acts.retry, acts.resume])
@@ -92,7 +92,7 @@ def test_dmn_039_a_retry_by_a_person_resets_attempts_but_never_runs_or_money(sto
 def test_a_failed_or_cancelled_ticket_can_be_queued_anew(store: Store, end: str) -> None:
     claimed = queue.claim(store, queue.add(store))
     if end == "cancelled":
-        writes.request_cancel(store, claimed.ticket.id, by="me")
+        writes.request_cancel(store, claimed.ticket, by="me")
     one_try = queue.ROOMY.__class__(attempts_per_ticket=1)
     ended = queue.end(store, claimed, queue.result(claimed, Outcome.AGENT_FAILED), rules=one_try)
     assert ended.state.value == end

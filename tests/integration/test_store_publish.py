@@ -39,7 +39,7 @@ def test_where_a_commit_goes_is_on_disk_before_the_publisher_starts(store: Store
     assert (row.state, row.branch, row.head, row.base) == ("running", committed.branch, words.HEAD, "main")
     assert (row.expected_remote_head, row.pid, row.id) == (None, None, committed.run_id)
     assert len(row.idempotency_key) == 32
-    writes.record_publisher(store, row.id, pid=42, pid_started_ms=7)
+    writes.record_publisher(store, row.id, fence=row.fence, pid=42, pid_started_ms=7)
     with store.read() as conn:
         (seen,) = queries_runs.publishing(conn)
     assert seen.publication.process == (42, 7)
@@ -105,7 +105,9 @@ def test_a_verdict_of_another_publication_is_refused(store: Store, committed: Ti
     with pytest.raises((StaleTransitionError, InvariantError)):
         queue.end_publish(store, live, queue.verdict(live, PublishOutcome.PR_OPENED))
     with pytest.raises(StaleTransitionError, match="publication-ended"):
-        writes.record_publisher(store, live.publication.id, pid=1, pid_started_ms=1)
+        writes.record_publisher(
+            store, live.publication.id, fence=live.publication.fence, pid=1, pid_started_ms=1
+        )
 
 
 def test_two_publishers_never_hold_one_ticket(store: Store, committed: Ticket) -> None:
@@ -145,7 +147,7 @@ def test_a_draft_that_a_person_dealt_with_is_no_review_load(
         assert queries_runs.open_drafts(conn, words.REPO) == 1
         assert queries_runs.open_drafts(conn, "another") == 0
     assert fate in {"closed", "merged"}
-    writes.record_pr_state(store, row.id, "closed" if fate == "closed" else "merged")
+    writes.record_pr_state(store, row.id, "closed" if fate == "closed" else "merged", fence=row.fence)
     with store.read() as conn:
         assert queries_runs.open_drafts(conn, words.REPO) == 0
 

@@ -44,6 +44,19 @@ class Seen:
     parent: int
     session: int
     is_zombie: bool
+    is_stopped: bool = False
+    """By a signal or a debugger: it lives, and does nothing until somebody lets it go on."""
+
+
+def boot_id() -> str | None:
+    """Name this boot of the machine; None where the system has no name for it.
+
+    Source: random(4), /proc/sys/kernel/random/boot_id: made anew at every boot, and no clock is asked.
+    """
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip() or None
+    except OSError:
+        return None
 
 
 def all_pids() -> frozenset[int]:
@@ -70,6 +83,7 @@ def look(pid: int) -> Seen | None:
                 parent=process.ppid(),
                 session=os.getsid(pid),
                 is_zombie=process.status() == psutil.STATUS_ZOMBIE,
+                is_stopped=process.status() in {psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP},
             )
     except psutil.Error:
         return None
@@ -96,6 +110,7 @@ def _look_into_proc(pid: int) -> Seen | None:
         parent=int(parent),
         session=int(session),
         is_zombie=state in {b"Z", b"X"} and int(threads) <= 1,
+        is_stopped=state in {b"T", b"t"},
     )
 
 

@@ -39,7 +39,7 @@ def cancel(store: Store, ticket_id: str, *, by: str) -> Ticket:
             case State.QUEUED | State.COMMITTED | State.PARKED:
                 return transitions.cancel(store, seen, Cancel(f"cancelled by {by}"), by=by)
             case State.RUNNING | State.PUBLISHING:
-                return writes.request_cancel(store, seen.id, by=by)
+                return writes.request_cancel(store, seen, by=by)
             case State.PUBLISHED | State.FAILED | State.CANCELLED:
                 raise _refused("not-cancellable", seen, "it has ended")
 

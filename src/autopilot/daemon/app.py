@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from autopilot.config import logs
+from autopilot.config import logs, procinfo
 from autopilot.config.logs import logger
 from autopilot.daemon import faults
 from autopilot.daemon.api.routes import Routes
@@ -77,7 +77,8 @@ def run_daemon(
         open_things.callback(store.close)
         inbox = Inbox()
         current = Current(settings, config_file=paths.config_file, reload=reload)
-        shop = Shop(store, paths, clock, Supervisor(clock=clock, inbox=inbox), current, _boot_ms())
+        supervisor = Supervisor(clock=clock, inbox=inbox)
+        shop = Shop(store, paths, clock, supervisor, current, _boot_ms(), procinfo.boot_id())
         open_things.enter_context(_signals(inbox))
         return _serve(shop, inbox)
 

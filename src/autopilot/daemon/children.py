@@ -68,7 +68,7 @@ def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
         cwd=spec_file.parent,
         env=_publisher_environment(spec.id, passed=spec.env_pass),
         output=spec_file.parent / "publisher.log",
-        order=publisher_order(shop, spec.id),
+        order=publisher_order(shop, spec.id, fence=spec.fence or 0),
     )
 
 
@@ -95,10 +95,10 @@ def runner_order(shop: Shop, run_id: str, *, fence: int) -> Order:
     return _order(shop, run_id, journal=shop.paths.run_dir(run_id) / EVENTS_FILE, fence=fence)
 
 
-def publisher_order(shop: Shop, publication_id: str) -> Order:
+def publisher_order(shop: Shop, publication_id: str, *, fence: int) -> Order:
     """Say how a publisher is watched, also one that an earlier daemon started."""
     journal = publish_dir(shop.paths, publication_id) / PUBLISH_EVENTS_FILE
-    return _order(shop, publication_id, journal=journal, fence=0)
+    return _order(shop, publication_id, journal=journal, fence=fence)
 
 
 def backstop_s(limits: Limits) -> float:

@@ -17,7 +17,7 @@ from autopilot.daemon import judge, specs
 from autopilot.daemon.admission import REVIEW_LOAD
 from autopilot.daemon.children import inquiry_launch
 from autopilot.daemon.store import queries_host, queries_runs, writes
-from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.errors import ConfigError, StaleTransitionError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
@@ -43,6 +43,8 @@ class Drafts:
         self._asked_ms: dict[str, int] = {}
         self._told_ms: dict[str, int] = {}
         self._under_way: dict[str, tuple[str, PullStateSpec]] = {}
+        self._fences: dict[str, int] = {}
+        """Of the publications that are asked about, as they were when the question was made."""
 
     def __call__(self, shop: Shop) -> int | None:
         """Write down what was answered, and ask where drafts keep a ticket waiting.
@@ -92,7 +94,7 @@ class Drafts:
         if is_first:
             self._supervisor.sweep(key, None)  # an earlier daemon's, if it was killed
         try:
-            spec = _spec(shop, repo)
+            spec = self._spec(shop, repo)
             if spec.pulls:
                 self._supervisor.start(inquiry_launch(key, spec, _write(shop, repo, spec)))
                 self._under_way[repo] = (key, spec)
@@ -101,6 +103,14 @@ class Drafts:
         except (OSError, ConfigError, SpawnError) as error:
             _doubt(repo, str(error))
         self._told_ms[repo] = shop.now_ms()
+
+    def _spec(self, shop: Shop, repo: str) -> PullStateSpec:
+        with shop.store.read() as conn:
+            drafts = queries_runs.drafts_of(conn, repo)
+        self._fences |= {draft.id: draft.fence for draft in drafts}
+        return specs.pull_state_spec(
+            repo, drafts, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms()
+        )
 
     def _take_up(self, shop: Shop, repo: str) -> bool:
         """Write down what one child found out, once it has ended; say whether anything changed."""
@@ -116,15 +126,22 @@ class Drafts:
             _doubt(repo, f"{watch.ending.told}; {report}")
             return False
         _tell_unknown(repo, report)
-        changes = [_is_recorded(shop, answer) for answer in report.answers]
+        changes = [
+            _is_recorded(shop, answer, fence=self._fences[answer.publication]) for answer in report.answers
+        ]
         return any(changes)
 
 
-def _is_recorded(shop: Shop, answer: PullState) -> bool:
-    """Write down one certain answer; what a person has said meanwhile stands."""
+def _is_recorded(shop: Shop, answer: PullState, *, fence: int) -> bool:
+    """Write down one certain answer; what a person has said meanwhile stands, and so does a later try."""
     match answer.state:
         case "merged" | "closed" as state:
-            return writes.record_pr_state(shop.store, answer.publication, state, only_if_open=True)
+            try:
+                return writes.record_pr_state(
+                    shop.store, answer.publication, state, fence=fence, only_if_open=True
+                )
+            except StaleTransitionError:
+                return False
         case "open" | "unknown":
             return False
         case _:
@@ -150,12 +167,6 @@ def _held(shop: Shop) -> list[str]:
     with shop.store.read() as conn:
         holds = queries_host.holds(conn)
     return [hold.scope.removeprefix(_SCOPE) for hold in holds if hold.name == REVIEW_LOAD]
-
-
-def _spec(shop: Shop, repo: str) -> PullStateSpec:
-    with shop.store.read() as conn:
-        drafts = queries_runs.drafts_of(conn, repo)
-    return specs.pull_state_spec(repo, drafts, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms())
 
 
 def _write(shop: Shop, repo: str, spec: PullStateSpec) -> Path:

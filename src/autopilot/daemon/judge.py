@@ -37,6 +37,8 @@ class Found:
     at_ms: int
     boot_ms: int
     """When this machine started, UTC epoch ms: a run from before cannot have died by itself."""
+    boot: str | None = None
+    """The name of this boot, where there is one."""
 
 
 def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss:
@@ -75,7 +77,9 @@ def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
     seen = (value.id, value.ticket_id, value.run_id)
     if seen != (publication.id, publication.ticket_id, publication.run_id):
         return f"the verdict belongs to {seen}"
-    if value.finished_ms < publication.started_ms:
+    if value.fence is not None and value.fence != publication.fence:
+        return f"the verdict is of another try (fence {value.fence}, not {publication.fence})"
+    if value.fence is None and value.finished_ms < publication.started_ms:
         return "the verdict is older than this try"
     return value
 
@@ -103,6 +107,7 @@ def stopped_verdict(live: LivePublication, why: str, now_ms: int) -> PublishVerd
         id=publication.id,
         ticket_id=publication.ticket_id,
         run_id=publication.run_id,
+        fence=publication.fence,
         outcome=PublishOutcome.PUBLISH_DEFERRED,
         code="stopped",
         message=f"it was stopped: {why}",
@@ -142,6 +147,13 @@ def _loss(live: LiveRun, found: Found, reason: str) -> Loss:
 def _cause(live: LiveRun, found: Found) -> LossCause:
     if found.ending is not None:
         return "stopped" if found.ending.asked else "died"
-    if live.attempt.started_ms < found.boot_ms:
+    if _is_of_earlier_boot(live, found):
         return "reboot"
     return "died" if live.attempt.process else "never-started"
+
+
+def _is_of_earlier_boot(live: LiveRun, found: Found) -> bool:
+    """Go by the boot's name where both have one: a clock that was set says nothing about a reboot."""
+    if live.attempt.boot is not None and found.boot is not None:
+        return live.attempt.boot != found.boot
+    return live.attempt.started_ms < found.boot_ms

@@ -23,7 +23,7 @@ from autopilot.schemas.run import RunResult
 
 if TYPE_CHECKING:
     from autopilot.daemon.shop import Shop
-    from autopilot.daemon.store.rows import LivePublication
+    from autopilot.daemon.store.rows import LivePublication, Publication
     from autopilot.daemon.watch import Watch
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import PublishVerdict
@@ -50,7 +50,7 @@ def begin(shop: Shop, seen: Ticket) -> None:
     except (OSError, ConfigError, SpawnError) as error:
         _lost(shop, live, str(error))
         return
-    writes.record_publisher(shop.store, publication.id, pid=process.pid, pid_started_ms=process.started_ms)
+    _write_down(shop, publication, process)
     logger("daemon").info(
         Event.PUBLISH_STARTED,
         ticket=seen.id,
@@ -63,8 +63,10 @@ def begin(shop: Shop, seen: Ticket) -> None:
 def adopt(shop: Shop, live: LivePublication) -> bool:
     """Watch a publisher that outlived the daemon; False when it is gone, and then all it started is too."""
     publication = live.publication
-    process = ProcessId(*publication.process) if publication.process else None
-    if process is not None and shop.supervisor.adopt(publisher_order(shop, publication.run_id), process):
+    is_ours = shop.is_of_this_boot(publication.boot)
+    process = ProcessId(*publication.process) if publication.process and is_ours else None
+    order = publisher_order(shop, publication.run_id, fence=publication.fence)
+    if process is not None and shop.supervisor.adopt(order, process):
         logger("daemon").info(Event.PUBLISH_ADOPTED, ticket=live.ticket.id, pid=process.pid)
         return True
     shop.supervisor.sweep(publication.id, process)
@@ -101,9 +103,18 @@ def _mind(shop: Shop, live: LivePublication, watch: Watch) -> None:
     if live.ticket.cancel_requested and watch.stop("cancelled"):
         logger("daemon").info(Event.RUN_STOPPING, publication=publication.id, why="cancelled")
     if publication.process is None:
-        writes.record_publisher(
-            shop.store, publication.id, pid=process.pid, pid_started_ms=process.started_ms
-        )
+        _write_down(shop, publication, process)
+
+
+def _write_down(shop: Shop, publication: Publication, process: ProcessId) -> None:
+    writes.record_publisher(
+        shop.store,
+        publication.id,
+        fence=publication.fence,
+        pid=process.pid,
+        pid_started_ms=process.started_ms,
+        boot=shop.boot,
+    )
 
 
 def _lost(shop: Shop, live: LivePublication, reason: str) -> None:
@@ -134,7 +145,7 @@ def _behind(shop: Shop, seen: Ticket) -> tuple[RunResult, tuple[GateRecord, ...]
         gates = queries_runs.gates_of(conn, seen.id, head=seen.head)
     if attempt is None:
         raise InvariantError("attempt-missing", f"{seen.id} is committed, but no run of it is recorded")
-    found = judge.Found(None, shop.now_ms(), shop.boot_ms)
+    found = judge.Found(None, shop.now_ms(), shop.boot_ms, shop.boot)
     result = judge.result_of(LiveRun(seen, attempt), shop.paths.run_dir(attempt.run_id), found=found)
     if not isinstance(result, RunResult):
         raise InvariantError(

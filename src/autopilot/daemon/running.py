@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from autopilot.daemon.shop import Shop
-    from autopilot.daemon.store.rows import Claim, LiveRun
+    from autopilot.daemon.store.rows import Attempt, Claim, LiveRun
     from autopilot.daemon.watch import Ending, Watch
     from autopilot.schemas.ticket import Exchange, Ticket
 
@@ -38,7 +38,7 @@ def start(shop: Shop, claim: Claim) -> None:
         loss = decide.Loss(attempt.run_id, attempt.fence, str(error), "never-started", shop.now_ms())
         _apply(shop, claim.ticket, loss)
         return
-    writes.record_process(shop.store, attempt.run_id, pid=process.pid, pid_started_ms=process.started_ms)
+    _write_down(shop, attempt, process)
     logger("daemon").info(
         Event.RUN_STARTED, ticket=claim.ticket.id, run=attempt.run_id, agent=attempt.agent, pid=process.pid
     )
@@ -47,7 +47,7 @@ def start(shop: Shop, claim: Claim) -> None:
 def adopt(shop: Shop, live: LiveRun) -> bool:
     """Watch a runner that outlived the daemon; False when it is gone, and then all it started is too."""
     attempt = live.attempt
-    process = ProcessId(*attempt.process) if attempt.process else None
+    process = ProcessId(*attempt.process) if attempt.process and shop.is_of_this_boot(attempt.boot) else None
     order = runner_order(shop, attempt.run_id, fence=attempt.fence)
     if process is not None and shop.supervisor.adopt(order, process):
         logger("daemon").info(Event.RUN_ADOPTED, ticket=live.ticket.id, run=attempt.run_id, pid=process.pid)
@@ -74,13 +74,23 @@ def _mind(shop: Shop, live: LiveRun, watch: Watch) -> None:
     if live.ticket.cancel_requested and watch.stop("cancelled"):
         logger("daemon").info(Event.RUN_STOPPING, run=attempt.run_id, why="cancelled")
     if attempt.process is None:
-        process = watch.process
-        writes.record_process(shop.store, attempt.run_id, pid=process.pid, pid_started_ms=process.started_ms)
+        _write_down(shop, attempt, watch.process)
+
+
+def _write_down(shop: Shop, attempt: Attempt, process: ProcessId) -> None:
+    writes.record_process(
+        shop.store,
+        attempt.run_id,
+        fence=attempt.fence,
+        pid=process.pid,
+        pid_started_ms=process.started_ms,
+        boot=shop.boot,
+    )
 
 
 def finish(shop: Shop, live: LiveRun, ending: Ending | None) -> None:
     """Turn what a run left into a move."""
-    found = judge.Found(ending, shop.now_ms(), shop.boot_ms)
+    found = judge.Found(ending, shop.now_ms(), shop.boot_ms, shop.boot)
     report = judge.result_of(live, shop.paths.run_dir(live.attempt.run_id), found=found)
     _apply(shop, live.ticket, report)
 

@@ -35,6 +35,6 @@ def settle(
         what = f"{ticket_id} is {ticket.state}: nothing of it was pushed"
         raise RefusedError("nothing-to-settle", what, hint=f"see: autopilot why {ticket_id}")
     for one in delivered:
-        writes.record_pr_state(desk.store, one.id, fate, by=by)
+        writes.record_pr_state(desk.store, one.id, fate, fence=one.fence, by=by)
     settled = replace(delivered[-1], pr_state=fate)
     return {"ticket": ticket.model_dump(mode="json"), "publication": asdict(settled)}

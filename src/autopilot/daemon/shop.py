@@ -61,6 +61,8 @@ class Shop:
     current: Current
     boot_ms: int
     """When this machine started, UTC epoch ms."""
+    boot: str | None = None
+    """The name of this boot, where the system has one; unlike `boot_ms` it follows no clock."""
 
     @property
     def settings(self) -> Settings:
@@ -71,6 +73,10 @@ class Shop:
     def rules(self) -> Rules:
         """Give the numbers as they are now."""
         return self.current.rules
+
+    def is_of_this_boot(self, boot: str | None) -> bool:
+        """Tell whether a process noted under that boot can still live; an unnamed one may."""
+        return boot is None or self.boot is None or boot == self.boot
 
     def now_ms(self) -> int:
         """Give UTC epoch ms."""

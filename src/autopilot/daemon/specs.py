@@ -130,6 +130,7 @@ def publish_spec(
         expected_remote_head=publication.expected_remote_head,
         attempted_heads=tuple(attempted),
         idempotency_key=publication.idempotency_key,
+        fence=publication.fence,
         identity=settings.identity,
         recorded_gates=tuple(gates),
         env_pass=repo.env_pass,

@@ -46,6 +46,7 @@ class Story:
             id=self.spec.id,
             ticket_id=self.spec.ticket_id,
             run_id=self.spec.run_id,
+            fence=self.spec.fence,
             outcome=outcome,
             code=code,
             message=message,

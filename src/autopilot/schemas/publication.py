@@ -80,6 +80,7 @@ class PublishSpec(Record):
         default=(), description="commits we may have pushed to the branch without hearing whether it worked"
     )
     idempotency_key: str
+    fence: int | None = Field(default=None, ge=0, description="of the claim that this try works for")
     identity: Identity
     recorded_gates: tuple[GateRecord, ...]
     env_pass: tuple[str, ...] = ()
@@ -122,6 +123,7 @@ class PublishVerdict(Record):
     id: str
     ticket_id: str
     run_id: str
+    fence: int | None = Field(default=None, ge=0, description="the spec's own; None: from before fences")
     outcome: PublishOutcome
     code: str
     message: str

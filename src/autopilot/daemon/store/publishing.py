@@ -54,7 +54,7 @@ def end_publication(
         (PUBLICATIONS.c.ticket == seen.short_id) & (PUBLICATIONS.c.fence == seen.fence) & IS_LIVE_PUBLICATION
     )
     row = unit.conn.execute(select(PUBLICATIONS).where(mine)).one_or_none()
-    if row is None or (verdict is not None and verdict.id != row.id):
+    if row is None or (verdict is not None and not _is_of(verdict, row.id, row.fence)):
         named = "a lost publisher" if verdict is None else verdict.id
         raise StaleTransitionError(
             "verdict-old", f"{named} is not the running publication of {seen.id}", hint="look again"
@@ -67,6 +67,11 @@ def end_publication(
     )
     if verdict is not None:
         keep_gates(unit, seen.short_id, row.run_id, verdict.gates)
+
+
+def _is_of(verdict: PublishVerdict, publication_id: str, fence: int) -> bool:
+    """Tell whether it is this publication's, and of this try; a publisher from before fences cannot say."""
+    return verdict.id == publication_id and verdict.fence in {None, fence}
 
 
 def _told(verdict: PublishVerdict) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import delete, insert, select, update
 
 from autopilot.daemon import breaker as rule
 from autopilot.daemon.store import queries_host, queries_runs
@@ -24,45 +24,51 @@ from autopilot.daemon.store.tables_host import (
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.errors import StaleTransitionError
 from autopilot.schemas.events import Event
-from autopilot.schemas.ids import short_id_of
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from sqlalchemy import ColumnElement
 
     from autopilot.daemon.store.engine import Store
     from autopilot.daemon.store.rows import Breaker, OffMode, PrState, Switch
     from autopilot.schemas.ticket import Hold, Ticket
 
 
-def record_process(store: Store, run_id: str, *, pid: int, pid_started_ms: int) -> None:
-    """Write down which process a live run is.
+def record_process(
+    store: Store, run_id: str, *, fence: int, pid: int, pid_started_ms: int, boot: str | None = None
+) -> None:
+    """Write down which process a live run is, and of which boot of the machine.
 
     Raises:
-        StaleTransitionError: `run-ended`: the run is not live.
+        StaleTransitionError: `run-ended`: the run is not live under this fence.
     """
-    values = {"pid": pid, "pid_started_ms": pid_started_ms}
+    values = {"pid": pid, "pid_started_ms": pid_started_ms, "boot": boot}
 
     def work(unit: Unit) -> None:
-        mine = (ATTEMPTS.c.run_id == run_id) & IS_LIVE_RUN
-        if unit.conn.execute(update(ATTEMPTS).where(mine).values(values)).rowcount == 0:
-            raise StaleTransitionError("run-ended", f"{run_id} is not running", hint="look again")
+        mine = (ATTEMPTS.c.run_id == run_id) & (ATTEMPTS.c.fence == fence) & IS_LIVE_RUN
+        if unit.conn.execute(update(ATTEMPTS).where(mine).values(values)).rowcount != 1:
+            what = f"{run_id} is not running under the fence {fence}"
+            raise StaleTransitionError("run-ended", what, hint="look again")
 
     in_one(store, work)
 
 
-def record_publisher(store: Store, publication_id: str, *, pid: int, pid_started_ms: int) -> None:
-    """Write down which process a live publication is.
+def record_publisher(
+    store: Store, publication_id: str, *, fence: int, pid: int, pid_started_ms: int, boot: str | None = None
+) -> None:
+    """Write down which process a live publication is, and of which boot of the machine.
 
     Raises:
-        StaleTransitionError: `publication-ended`: it is not live.
+        StaleTransitionError: `publication-ended`: it is not live under this fence.
     """
-    values = {"pid": pid, "pid_started_ms": pid_started_ms}
+    values = {"pid": pid, "pid_started_ms": pid_started_ms, "boot": boot}
 
     def work(unit: Unit) -> None:
-        mine = (PUBLICATIONS.c.id == publication_id) & IS_LIVE_PUBLICATION
-        if unit.conn.execute(update(PUBLICATIONS).where(mine).values(values)).rowcount == 0:
-            what = f"publication {publication_id} is not running"
+        mine = _is_publication(publication_id, fence) & IS_LIVE_PUBLICATION
+        if unit.conn.execute(update(PUBLICATIONS).where(mine).values(values)).rowcount != 1:
+            what = f"publication {publication_id} is not running under the fence {fence}"
             raise StaleTransitionError("publication-ended", what, hint="look again")
 
     in_one(store, work)
@@ -88,7 +94,13 @@ def record_spend(store: Store, run_id: str, spent_micro_usd: int, *, fence: int)
 
 
 def record_pr_state(
-    store: Store, publication_id: str, state: PrState, *, by: str = "daemon", only_if_open: bool = False
+    store: Store,
+    publication_id: str,
+    state: PrState,
+    *,
+    fence: int,
+    by: str = "daemon",
+    only_if_open: bool = False,
 ) -> bool:
     """Write down what became of a draft; one that is merged or closed no longer counts as review load.
 
@@ -96,17 +108,25 @@ def record_pr_state(
         store: the store.
         publication_id: the draft's publication.
         state: what it is now.
+        fence: of the try that delivered it, as it was seen.
         by: who says so.
         only_if_open: leave it alone when somebody has settled it meanwhile.
 
     Returns:
         Whether this changed anything.
+
+    Raises:
+        StaleTransitionError: `publication-changed`: another try was begun since.
     """
     changes = PUBLICATIONS.c.pr_state.is_distinct_from(state)
 
     def work(unit: Unit) -> bool:
-        mine = (PUBLICATIONS.c.id == publication_id) & (IS_OPEN_DRAFT if only_if_open else changes)
-        if unit.conn.execute(update(PUBLICATIONS).where(mine).values(pr_state=state)).rowcount == 0:
+        mine = _is_publication(publication_id, fence)
+        if unit.conn.execute(select(PUBLICATIONS.c.id).where(mine)).first() is None:
+            what = f"publication {publication_id} is no longer the one of the fence {fence}"
+            raise StaleTransitionError("publication-changed", what, hint="look again")
+        wanted = mine & (IS_OPEN_DRAFT if only_if_open else changes)
+        if unit.conn.execute(update(PUBLICATIONS).where(wanted).values(pr_state=state)).rowcount == 0:
             return False
         unit.note(Event.DRAFT_SETTLED, publication=publication_id, state=state, by=by)
         return True
@@ -114,22 +134,26 @@ def record_pr_state(
     return in_one(store, work)
 
 
-def request_cancel(store: Store, ticket_id: str, *, by: str) -> Ticket:
+def request_cancel(store: Store, seen: Ticket, *, by: str) -> Ticket:
     """Ask for the end of a ticket that is running or being published; the daemon makes the move.
 
     Raises:
-        StaleTransitionError: `ticket-changed`: it is neither.
-        TicketError: `ticket-unknown`.
+        StaleTransitionError: `ticket-changed`: it is neither, or no longer under the claim as seen.
     """
     live = [State.RUNNING.value, State.PUBLISHING.value]
 
     def work(unit: Unit) -> Ticket:
-        mine = (TICKETS.c.short_id == short_id_of(ticket_id)) & TICKETS.c.state.in_(live)
-        asked = update(TICKETS).where(mine).values(cancel_requested=True, updated_ms=unit.now_ms)
+        mine = (
+            TICKETS.c.short_id == seen.short_id,
+            TICKETS.c.state.in_(live),
+            TICKETS.c.fence == seen.fence,
+            TICKETS.c.claim_token == seen.claim_token,
+        )
+        asked = update(TICKETS).where(*mine).values(cancel_requested=True, updated_ms=unit.now_ms)
         row = unit.conn.execute(asked.returning(*TICKETS.c)).one_or_none()
         if row is None:
-            raise StaleTransitionError("ticket-changed", f"{ticket_id} is neither running nor publishing")
-        unit.note(Event.TICKET_MOVED, ticket=ticket_id, trigger="cancel-request", by=by)
+            raise StaleTransitionError("ticket-changed", f"{seen.id} is no longer at work as it was seen")
+        unit.note(Event.TICKET_MOVED, ticket=seen.id, trigger="cancel-request", by=by)
         return to_ticket(row)
 
     return in_one(store, work)
@@ -213,3 +237,7 @@ def fire_once(store: Store, schedule: str, nominal_ms: int) -> bool:
         return True
 
     return in_one(store, work)
+
+
+def _is_publication(publication_id: str, fence: int) -> ColumnElement[bool]:
+    return (PUBLICATIONS.c.id == publication_id) & (PUBLICATIONS.c.fence == fence)
