@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, assert_never
 from autopilot.daemon.store.claims import RefusedClaim, begin_probes, check_brakes, start_attempt
 from autopilot.daemon.store.enqueue import insert_ticket
 from autopilot.daemon.store.moves import advance
-from autopilot.daemon.store.queries_runs import attempt as find_attempt
 from autopilot.daemon.store.rows import Claim, ClaimRefused, Enqueued
 from autopilot.daemon.store.settle import Ending, end_attempt, keep_answers, keep_questions
 from autopilot.daemon.store.unit import Unit, in_one
@@ -100,12 +99,9 @@ def _claim(unit: Unit, seen: Ticket, agent: str, rules: Rules) -> Claim:
         "reserved_micro_usd": rules.run_ceiling_micro_usd,
         "is_probe": brakes != ((), None),
     }
-    start_attempt(unit, values, rules)
+    attempt = start_attempt(unit, values, rules)
     begin_probes(unit, brakes, run_id)
     unit.note(Event.TICKET_CLAIMED, ticket=ticket.id, run=run_id, agent=agent)
-    attempt = find_attempt(unit.conn, run_id)
-    if attempt is None:
-        raise InvariantError("claim-lost", f"the attempt {run_id} is not there after its insert")
     return Claim(ticket, attempt)
 
 

@@ -7,26 +7,63 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import and_, func, insert, literal, select
+from sqlalchemy import BigInteger, Integer, and_, bindparam, func, insert, or_, select
 
 from autopilot.daemon import breaker, budget
 from autopilot.daemon.store import queries_host
 from autopilot.daemon.store.brakes import keep_breaker, keep_window
+from autopilot.daemon.store.mapping import to_attempt
 from autopilot.daemon.store.rows import ClaimRefused
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
-from autopilot.daemon.store.tables_host import LEDGER, SWITCH
+from autopilot.daemon.store.tables_host import LEDGER
 from autopilot.schemas.errors import AutopilotError, InvariantError
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import ColumnElement
+    from sqlalchemy import ColumnElement, Select
 
     from autopilot.daemon.rules import Rules
-    from autopilot.daemon.store.rows import AgentWindow, Breaker
+    from autopilot.daemon.store.rows import AgentWindow, Attempt, Breaker
     from autopilot.daemon.store.unit import Unit
     from autopilot.schemas.ticket import Ticket
+
+_ATTEMPT = (
+    "run_id", "ticket", "no", "session", "agent", "repo", "fence", "claim_token", "state", "started_ms",
+    "lease_until_ms", "reserved_micro_usd", "is_probe",
+)  # fmt: skip
+
+
+def _limits() -> Mapping[str, ColumnElement[bool]]:
+    """Give every limit as a condition, by the name of the hold that it is. Zero slots are no limit."""
+    live = select(func.count()).select_from(ATTEMPTS).where(IS_LIVE_RUN)
+    in_repo = live.where(ATTEMPTS.c.repo == bindparam("repo"))
+    spent_live = select(func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)).where(IS_LIVE_RUN)
+    mine = TICKETS.c.short_id == bindparam("ticket")
+    spent_ever = select(TICKETS.c.spent_micro_usd).where(mine)
+    used_ever = select(TICKETS.c.tokens).where(mine)
+    settled, amount = queries_host.SETTLED_SUM, bindparam("reserved_micro_usd", type_=BigInteger)
+    slots, repo_slots = bindparam("slots", type_=Integer), bindparam("repo_slots", type_=Integer)
+    return {
+        "stop-percent": settled + spent_live.scalar_subquery() < bindparam("stop_micro_usd"),
+        "cost-ceiling": settled + queries_host.PROMISED_SUM + amount <= bindparam("ceiling_micro_usd"),
+        "ticket-ceiling": spent_ever.scalar_subquery() + amount <= bindparam("ticket_ceiling_micro_usd"),
+        "session-limit": bindparam("session", type_=Integer) <= bindparam("sessions", type_=Integer),
+        "token-limit": used_ever.scalar_subquery() < bindparam("most_tokens"),
+        "slots-full": or_(slots == 0, live.scalar_subquery() < slots),
+        "repo-busy": or_(repo_slots == 0, in_repo.scalar_subquery() < repo_slots),
+    }
+
+
+def _chosen() -> Select[Any]:
+    columns = (bindparam(name, type_=ATTEMPTS.c[name].type) for name in _ATTEMPT)
+    return select(*columns).where(and_(*_limits().values()))
+
+
+# Built once: to build a statement costs more than to run it.
+_START = insert(ATTEMPTS).from_select(_ATTEMPT, _chosen()).returning(*ATTEMPTS.c)
+_RESERVE = insert(LEDGER)
 
 Brakes = tuple[tuple["Breaker", ...], "AgentWindow | None"]
 
@@ -49,9 +86,7 @@ def check_brakes(unit: Unit, seen: Ticket, agent: str) -> Brakes:
     Raises:
         RefusedClaim: one of them does not.
     """
-    # The row lock keeps other claimers out where the database has no single writer (PostgreSQL).
-    unit.conn.execute(select(SWITCH.c.id).with_for_update())
-    if not queries_host.switch(unit.conn).may_launch(unit.now_ms):
+    if not queries_host.switch(unit.conn, is_locking=True).may_launch(unit.now_ms):
         raise RefusedClaim("switch-off", breaker.HOST, "the switch stands at off")
     probes = []
     for row in queries_host.breakers_of(unit.conn, breaker.scope_names(agent=agent, repo=seen.repo)):
@@ -84,59 +119,48 @@ def begin_probes(unit: Unit, brakes: Brakes, run_id: str) -> None:
         keep_window(unit.conn, window, probe_run_id=run_id)
 
 
-def start_attempt(unit: Unit, values: Mapping[str, Any], rules: Rules) -> None:
+def start_attempt(unit: Unit, values: Mapping[str, Any], rules: Rules) -> Attempt:
     """Insert the attempt with its reservation, if every limit still holds, and enter it in the ledger.
 
     Raises:
         RefusedClaim: a limit does not hold; its name says which.
     """
-    names = list(values)
-    chosen = select(*(literal(values[name], ATTEMPTS.c[name].type) for name in names)).where(
-        and_(*_limits(unit, values, rules).values())
-    )
-    if unit.conn.execute(insert(ATTEMPTS).from_select(names, chosen)).rowcount != 1:
-        raise _why_not(unit, values, rules)
+    asked = {**values, **_numbers(unit, rules)}
+    row = unit.conn.execute(_START, asked).one_or_none()
+    if row is None:
+        raise _why_not(unit, asked)
     unit.conn.execute(
-        insert(LEDGER).values(
-            run_id=values["run_id"],
-            ticket=values["ticket"],
-            kind="reserved",
-            micro_usd=values["reserved_micro_usd"],
-            known=True,
-            at_ms=unit.now_ms,
-        )
+        _RESERVE,
+        {
+            "run_id": values["run_id"],
+            "ticket": values["ticket"],
+            "kind": "reserved",
+            "micro_usd": values["reserved_micro_usd"],
+            "known": True,
+            "at_ms": unit.now_ms,
+        },
     )
     unit.note(Event.BUDGET_RESERVED, run=values["run_id"], reserved_micro_usd=values["reserved_micro_usd"])
+    return to_attempt(row)
 
 
-def _limits(unit: Unit, values: Mapping[str, Any], rules: Rules) -> dict[str, ColumnElement[bool]]:
-    """Give every limit as a condition, by the name of the hold that it is."""
-    mine = TICKETS.c.short_id == values["ticket"]
-    amount = values["reserved_micro_usd"]
-    settled = queries_host.settled_sum(unit.now_ms)
-    live = select(func.count()).select_from(ATTEMPTS).where(IS_LIVE_RUN)
-    spent_live = select(func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)).where(IS_LIVE_RUN)
-    spent_ever = select(TICKETS.c.spent_micro_usd).where(mine)
-    used_ever = select(TICKETS.c.tokens).where(mine)
-    limits = {
-        "stop-percent": settled + spent_live.scalar_subquery() < budget.stop_micro_usd(rules),
-        "cost-ceiling": settled + queries_host.promised_sum() + amount <= rules.cost_ceiling_micro_usd,
-        "ticket-ceiling": spent_ever.scalar_subquery() + amount <= rules.ticket_ceiling_micro_usd,
-        "session-limit": literal(values["session"]) <= rules.sessions_per_ticket,
-        "token-limit": used_ever.scalar_subquery() < rules.tokens_per_ticket,
+def _numbers(unit: Unit, rules: Rules) -> dict[str, int]:
+    return {
+        "since_ms": queries_host.since_ms(unit.now_ms),
+        "stop_micro_usd": budget.stop_micro_usd(rules),
+        "ceiling_micro_usd": rules.cost_ceiling_micro_usd,
+        "ticket_ceiling_micro_usd": rules.ticket_ceiling_micro_usd,
+        "sessions": rules.sessions_per_ticket,
+        "most_tokens": rules.tokens_per_ticket,
+        "slots": rules.max_parallel_agents,
+        "repo_slots": rules.per_repo_parallel,
     }
-    if rules.max_parallel_agents:
-        limits["slots-full"] = live.scalar_subquery() < rules.max_parallel_agents
-    if rules.per_repo_parallel:
-        in_repo = live.where(ATTEMPTS.c.repo == values["repo"])
-        limits["repo-busy"] = in_repo.scalar_subquery() < rules.per_repo_parallel
-    return limits
 
 
-def _why_not(unit: Unit, values: Mapping[str, Any], rules: Rules) -> AutopilotError:
-    scopes = {"repo-busy": f"repo:{values['repo']}"}
-    for name, condition in _limits(unit, values, rules).items():
-        if not unit.conn.execute(select(condition)).scalar_one():
+def _why_not(unit: Unit, asked: Mapping[str, Any]) -> AutopilotError:
+    scopes = {"repo-busy": f"repo:{asked['repo']}"}
+    for name, condition in _limits().items():
+        if not unit.conn.execute(select(condition), asked).scalar_one():
             return RefusedClaim(
                 name, scopes.get(name, breaker.HOST), f"the claim would break the limit {name}"
             )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, update
+from sqlalchemy import bindparam, insert, update
 
 from autopilot.daemon.store.mapping import to_ticket
 from autopilot.daemon.store.tables import HISTORY, TICKETS
@@ -19,12 +19,29 @@ from autopilot.schemas.machine import State, Trigger, target
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sqlalchemy import ColumnElement
-
     from autopilot.daemon.store.unit import Unit
     from autopilot.schemas.ticket import Ticket
 
 _CLAIMED = frozenset({State.RUNNING, State.PUBLISHING})
+
+# Built once: to build a statement costs more than to run it. The columns to set are named by the parameters.
+# The fence tells a ticket that went round and came back from one that stayed.
+_MOVE = (
+    update(TICKETS)
+    .where(
+        TICKETS.c.short_id == bindparam("seen_short_id"),
+        TICKETS.c.state == bindparam("seen_state"),
+        TICKETS.c.claim_token.is_not_distinct_from(bindparam("seen_claim_token")),
+        TICKETS.c.fence == bindparam("seen_fence"),
+        TICKETS.c.cancel_requested == bindparam("seen_cancel_requested"),
+    )
+    .returning(*TICKETS.c)
+)
+_MOVE_AND_ADD = _MOVE.values(
+    spent_micro_usd=TICKETS.c.spent_micro_usd + bindparam("add_spent_micro_usd"),
+    tokens=TICKETS.c.tokens + bindparam("add_tokens"),
+)
+_RECORD = insert(HISTORY)
 
 
 def advance(
@@ -44,6 +61,7 @@ def advance(
         seen: the ticket as decided on; its state, claim token, fence and cancel flag must still hold.
         trigger: what happened.
         values: columns to set beside the state. Leaving a claimed state clears the claim.
+            `add_spent_micro_usd` and `add_tokens`, both or none, are added to what stands there.
         by: who did it: `daemon`, `operator` or a name.
         reason: why, for a person.
         run_id: the run it is about, if any.
@@ -60,9 +78,8 @@ def advance(
     cleared = {} if to in _CLAIMED else {"claim_token": None, "cancel_requested": False}
     waiting = {} if to is State.PARKED else {"waiting_for": None}
     changes = {"state": to.value, "updated_ms": unit.now_ms, **cleared, **waiting, **values}
-    row = unit.conn.execute(
-        update(TICKETS).where(*_as_seen(seen)).values(**changes).returning(*TICKETS.c)
-    ).one_or_none()
+    statement = _MOVE_AND_ADD if "add_tokens" in changes else _MOVE
+    row = unit.conn.execute(statement, changes | _as_seen(seen)).one_or_none()
     if row is None:
         raise StaleTransitionError(
             "ticket-changed", f"{seen.id} is no longer as it was seen ({seen.state.value})", hint="look again"
@@ -84,16 +101,17 @@ def record(
     """Append one move to the history, and have it logged once it is committed."""
     seen, to = states
     unit.conn.execute(
-        insert(HISTORY).values(
-            ticket=short_id,
-            trigger=trigger.value,
-            from_state=None if seen is None else seen.value,
-            to_state=to.value,
-            at_ms=unit.now_ms,
-            by=by,
-            run_id=run_id,
-            reason=reason,
-        )
+        _RECORD,
+        {
+            "ticket": short_id,
+            "trigger": trigger.value,
+            "from_state": None if seen is None else seen.value,
+            "to_state": to.value,
+            "at_ms": unit.now_ms,
+            "by": by,
+            "run_id": run_id,
+            "reason": reason,
+        },
     )
     unit.note(
         Event.TICKET_PARKED if to is State.PARKED else Event.TICKET_MOVED,
@@ -106,12 +124,12 @@ def record(
     )
 
 
-def _as_seen(seen: Ticket) -> tuple[ColumnElement[bool], ...]:
-    """Say what must still hold. The fence tells one that went round and came back from one that stayed."""
-    return (
-        TICKETS.c.short_id == seen.short_id,
-        TICKETS.c.state == seen.state.value,
-        TICKETS.c.claim_token.is_not_distinct_from(seen.claim_token),
-        TICKETS.c.fence == seen.fence,
-        TICKETS.c.cancel_requested == seen.cancel_requested,
-    )
+def _as_seen(seen: Ticket) -> dict[str, Any]:
+    """Say what must still hold."""
+    return {
+        "seen_short_id": seen.short_id,
+        "seen_state": seen.state.value,
+        "seen_claim_token": seen.claim_token,
+        "seen_fence": seen.fence,
+        "seen_cancel_requested": seen.cancel_requested,
+    }

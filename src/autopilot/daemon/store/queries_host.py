@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import case, func, select
+from sqlalchemy import bindparam, case, func, literal_column, select
 
 from autopilot.daemon.budget import ROLLING_MS
 from autopilot.daemon.store import mapping
@@ -16,15 +16,52 @@ from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS,
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection, ScalarSelect
+    from sqlalchemy import ColumnElement, Connection
 
     from autopilot.daemon.store.rows import AgentWindow, Switch
     from autopilot.schemas.ticket import Hold
 
+# Built once: to build a statement costs more than to run it.
+_SWITCH = select(SWITCH)
+# The row lock keeps other claimers out where the database has no single writer (PostgreSQL).
+_SWITCH_LOCKED = _SWITCH.with_for_update()
+_BREAKERS = select(BREAKERS).order_by(BREAKERS.c.scope)
+_BREAKERS_OF = select(BREAKERS).where(BREAKERS.c.scope.in_(bindparam("scopes", expanding=True)))
+_WINDOWS = select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent)
+_HOLDS = select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope)
+_LAST_LAUNCH = select(func.max(ATTEMPTS.c.started_ms))
+_LAST_FIRING = select(func.max(FIRINGS.c.nominal_ms)).where(FIRINGS.c.schedule == bindparam("name"))
+_SPENT = func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)
+_RECENT = ATTEMPTS.c.finished_ms > bindparam("since_ms")
+_PROMISED = func.coalesce(
+    func.sum(
+        case(
+            (ATTEMPTS.c.spent_micro_usd > ATTEMPTS.c.reserved_micro_usd, ATTEMPTS.c.spent_micro_usd),
+            else_=ATTEMPTS.c.reserved_micro_usd,
+        )
+    ),
+    0,
+)
+_UNKNOWN = func.coalesce(
+    func.sum(case((ATTEMPTS.c.spend_known, literal_column("0")), else_=literal_column("1"))), 0
+)
+_SETTLED = select(_SPENT, _UNKNOWN, func.min(ATTEMPTS.c.finished_ms)).where(_RECENT)
+_LIVE = select(_PROMISED, _SPENT).where(IS_LIVE_RUN)
+
+SETTLED_SUM: ColumnElement[int] = select(_SPENT).where(_RECENT).scalar_subquery()
+"""The charges of the last 24 hours, for use inside a condition; `since_ms` is where they begin."""
+PROMISED_SUM: ColumnElement[int] = select(_PROMISED).where(IS_LIVE_RUN).scalar_subquery()
+"""What live runs hold back: their reservations, or spends that are larger already; for use in a condition."""
+
+
+def since_ms(now_ms: int) -> int:
+    """Give the moment (UTC epoch ms) at which the rolling 24 hours begin."""
+    return now_ms - ROLLING_MS
+
 
 def facts(conn: Connection, now_ms: int) -> StoreFacts:
     """Gather what admission must know, as of one moment."""
-    last_launch_ms: int | None = conn.execute(select(func.max(ATTEMPTS.c.started_ms))).scalar()
+    last_launch_ms: int | None = conn.execute(_LAST_LAUNCH).scalar()
     return StoreFacts(
         switch=switch(conn),
         spending=spending(conn, now_ms),
@@ -35,14 +72,14 @@ def facts(conn: Connection, now_ms: int) -> StoreFacts:
     )
 
 
-def switch(conn: Connection) -> Switch:
-    """Give the operator's last word."""
-    return mapping.to_switch(conn.execute(select(SWITCH)).one())
+def switch(conn: Connection, *, is_locking: bool = False) -> Switch:
+    """Give the operator's last word; when locking, nobody else can claim until this transaction ends."""
+    return mapping.to_switch(conn.execute(_SWITCH_LOCKED if is_locking else _SWITCH).one())
 
 
 def breakers(conn: Connection) -> tuple[Breaker, ...]:
     """Give every breaker that ever counted something."""
-    return tuple(map(mapping.to_breaker, conn.execute(select(BREAKERS).order_by(BREAKERS.c.scope))))
+    return tuple(map(mapping.to_breaker, conn.execute(_BREAKERS)))
 
 
 def breaker(conn: Connection, scope: str) -> Breaker:
@@ -52,46 +89,31 @@ def breaker(conn: Connection, scope: str) -> Breaker:
 
 def breakers_of(conn: Connection, scopes: Sequence[str]) -> tuple[Breaker, ...]:
     """Give the breakers of these scopes, in their order; closed where nothing was ever counted."""
-    rows = conn.execute(select(BREAKERS).where(BREAKERS.c.scope.in_(scopes)))
+    rows = conn.execute(_BREAKERS_OF, {"scopes": scopes})
     found = {row.scope: mapping.to_breaker(row) for row in rows}
     return tuple(found.get(scope, Breaker(scope=scope)) for scope in scopes)
 
 
 def agent_windows(conn: Connection) -> tuple[AgentWindow, ...]:
     """Give the agents whose usage window is used up."""
-    rows = conn.execute(select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent))
-    return tuple(map(mapping.to_window, rows))
+    return tuple(map(mapping.to_window, conn.execute(_WINDOWS)))
 
 
 def holds(conn: Connection) -> tuple[Hold, ...]:
     """Give the holds that stood at the last tick, the oldest first."""
-    rows = conn.execute(select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope))
-    return tuple(map(mapping.to_hold, rows))
+    return tuple(map(mapping.to_hold, conn.execute(_HOLDS)))
 
 
 def last_firing(conn: Connection, schedule: str) -> int | None:
     """Give the latest nominal instant (UTC epoch ms) that a schedule fired for."""
-    statement = select(func.max(FIRINGS.c.nominal_ms)).where(FIRINGS.c.schedule == schedule)
-    nominal_ms: int | None = conn.execute(statement).scalar()
+    nominal_ms: int | None = conn.execute(_LAST_FIRING, {"name": schedule}).scalar()
     return nominal_ms
 
 
 def spending(conn: Connection, now_ms: int) -> Spending:
     """Sum the last 24 hours. Each run counts once: live at its reservation or more, ended at its charge."""
-    recent = ATTEMPTS.c.finished_ms > now_ms - ROLLING_MS
-    unknown = case((ATTEMPTS.c.spend_known, 0), else_=1)
-    settled, unknown_runs, oldest_ms = conn.execute(
-        select(
-            func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0),
-            func.coalesce(func.sum(unknown), 0),
-            func.min(ATTEMPTS.c.finished_ms),
-        ).where(recent)
-    ).one()
-    reserved, spent = conn.execute(
-        select(
-            func.coalesce(func.sum(promised()), 0), func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)
-        ).where(IS_LIVE_RUN)
-    ).one()
+    settled, unknown_runs, oldest_ms = conn.execute(_SETTLED, {"since_ms": since_ms(now_ms)}).one()
+    reserved, spent = conn.execute(_LIVE).one()
     return Spending(
         settled_micro_usd=settled,
         reserved_micro_usd=reserved,
@@ -99,21 +121,3 @@ def spending(conn: Connection, now_ms: int) -> Spending:
         unknown_runs=unknown_runs,
         oldest_settled_ms=oldest_ms,
     )
-
-
-def promised() -> ColumnElement[int]:
-    """Give what a live run holds back: its reservation, or its spend where that is larger already."""
-    spent, reserved = ATTEMPTS.c.spent_micro_usd, ATTEMPTS.c.reserved_micro_usd
-    return case((spent > reserved, spent), else_=reserved)
-
-
-def settled_sum(now_ms: int) -> ScalarSelect[int]:
-    """Sum the charges of the last 24 hours, for use inside a condition."""
-    total = func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)
-    return select(total).where(ATTEMPTS.c.finished_ms > now_ms - ROLLING_MS).scalar_subquery()
-
-
-def promised_sum() -> ScalarSelect[int]:
-    """Sum what live runs hold back, for use inside a condition."""
-    total = func.coalesce(func.sum(promised()), 0)
-    return select(total).where(IS_LIVE_RUN).scalar_subquery()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from sqlalchemy import and_, func, select
+from sqlalchemy import and_, bindparam, func, select
 
 from autopilot.daemon.store.mapping import to_attempt, to_publication
 from autopilot.daemon.store.queries_tickets import tickets
@@ -20,26 +20,29 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.store.rows import Attempt, Publication
 
+# Built once: to build a statement costs more than to run it.
+_LIVE_RUNS = select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms)
+_LIVE_PUBLICATIONS = select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
+_ATTEMPT = select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name"))
+
 
 def running(conn: Connection) -> tuple[LiveRun, ...]:
     """Give every running ticket with its attempt, the first started first."""
-    statement = select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms)
     by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.RUNNING,))}
-    attempts = (to_attempt(row) for row in conn.execute(statement))
+    attempts = (to_attempt(row) for row in conn.execute(_LIVE_RUNS))
     return tuple(LiveRun(by_id[attempt.ticket_id], attempt) for attempt in attempts)
 
 
 def publishing(conn: Connection) -> tuple[LivePublication, ...]:
     """Give every publishing ticket with its publication, the first started first."""
-    statement = select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
     by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.PUBLISHING,))}
-    found = (to_publication(row) for row in conn.execute(statement))
+    found = (to_publication(row) for row in conn.execute(_LIVE_PUBLICATIONS))
     return tuple(LivePublication(by_id[publication.ticket_id], publication) for publication in found)
 
 
 def attempt(conn: Connection, run_id: str) -> Attempt | None:
     """Find one attempt by its run."""
-    row = conn.execute(select(ATTEMPTS).where(ATTEMPTS.c.run_id == run_id)).first()
+    row = conn.execute(_ATTEMPT, {"name": run_id}).first()
     return None if row is None else to_attempt(row)
 
 

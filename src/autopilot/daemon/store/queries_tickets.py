@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import exists, func, not_, select
+from sqlalchemy import Integer, Text, bindparam, exists, func, select
 
 from autopilot.daemon.store.mapping import to_exchange, to_history, to_ticket
 from autopilot.daemon.store.rows import Dependency
@@ -15,9 +15,9 @@ from autopilot.schemas.machine import State
 from autopilot.schemas.ticket import PRIORITY_LOWEST, PRIORITY_URGENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row
+    from sqlalchemy import ColumnElement, Connection, Row, Select
 
     from autopilot.daemon.store.rows import HistoryEntry
     from autopilot.schemas.ticket import Exchange, Ticket
@@ -26,13 +26,75 @@ _PRIORITIES = range(PRIORITY_URGENT, PRIORITY_LOWEST + 1)
 _ORDER = (TICKETS.c.priority, TICKETS.c.not_before_ms, TICKETS.c.short_id)
 
 
+def _has_open_dependency() -> ColumnElement[bool]:
+    first = TICKETS.alias("first")
+    return exists(
+        select(1)
+        .select_from(DEPENDENCIES)
+        .join(first, first.c.short_id == DEPENDENCIES.c.depends_on)
+        .where(DEPENDENCIES.c.ticket == TICKETS.c.short_id, first.c.state != State.PUBLISHED.value)
+        .correlate(TICKETS)
+    )
+
+
+def _due(*conditions: ColumnElement[bool]) -> Select[Any]:
+    """Build the question for the due tickets of one priority.
+
+    Within a priority the index is ordered by not_before_ms, so that what is not due yet is never looked at.
+    """
+    return (
+        select(TICKETS)
+        .where(TICKETS.c.priority == bindparam("level"), TICKETS.c.not_before_ms <= bindparam("now_ms"))
+        .where(*conditions)
+        .order_by(*_ORDER)
+        .limit(bindparam("most", type_=Integer))
+    )
+
+
+def _next_due(condition: ColumnElement[bool]) -> Select[Any]:
+    return select(func.min(TICKETS.c.not_before_ms)).where(
+        condition, TICKETS.c.priority == bindparam("level"), TICKETS.c.not_before_ms > bindparam("now_ms")
+    )
+
+
+# Built once: to build a statement costs more than to run it.
+_TICKET = select(TICKETS).where(TICKETS.c.short_id == bindparam("number"))
+_TICKETS_IN = (
+    select(TICKETS)
+    .where(TICKETS.c.state.in_(bindparam("states", expanding=True)))
+    .order_by(TICKETS.c.short_id.desc())
+)
+_DUE_QUEUED = _due(
+    IS_QUEUED,
+    ~_has_open_dependency(),
+    TICKETS.c.repo.not_in(bindparam("skip_repos", expanding=True)),
+    func.coalesce(TICKETS.c.agent, bindparam("default_agent", type_=Text)).not_in(
+        bindparam("skip_agents", expanding=True)
+    ),
+)
+_DUE_COMMITTED = _due(IS_COMMITTED)
+_NEXT_DUE = (_next_due(IS_QUEUED), _next_due(IS_COMMITTED))
+_COUNTS = select(TICKETS.c.state, func.count()).group_by(TICKETS.c.state)
+_NEEDS = (
+    select(DEPENDENCIES)
+    .where(DEPENDENCIES.c.ticket.in_(bindparam("numbers", expanding=True)))
+    .order_by(DEPENDENCIES.c.depends_on)
+)
+_DEPENDENCIES = (
+    select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
+    .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
+    .where(DEPENDENCIES.c.ticket == bindparam("number"))
+    .order_by(DEPENDENCIES.c.depends_on)
+)
+
+
 def ticket(conn: Connection, ticket_id: str) -> Ticket | None:
     """Find one ticket.
 
     Raises:
         TicketError: `ticket-unknown`: the text has not the form of a ticket id.
     """
-    row = conn.execute(select(TICKETS).where(TICKETS.c.short_id == ids.short_id_of(ticket_id))).first()
+    row = conn.execute(_TICKET, {"number": ids.short_id_of(ticket_id)}).first()
     return None if row is None else _with_dependencies(conn, [row])[0]
 
 
@@ -40,6 +102,9 @@ def tickets(
     conn: Connection, *, states: Collection[State] = (), repo: str | None = None, limit: int | None = None
 ) -> tuple[Ticket, ...]:
     """List tickets by number; with a limit, the newest so many."""
+    if states and repo is None and limit is None:
+        found = conn.execute(_TICKETS_IN, {"states": [state.value for state in states]}).all()
+        return _with_dependencies(conn, found[::-1])
     statement = select(TICKETS).order_by(TICKETS.c.short_id.desc()).limit(limit)
     if states:
         statement = statement.where(TICKETS.c.state.in_([state.value for state in states]))
@@ -67,46 +132,39 @@ def candidates(
         skip_repos: repositories that are busy or held, so that their tickets do not clog the head.
         skip_agents: the same for agents.
     """
-    conditions: list[ColumnElement[bool]] = [IS_QUEUED, ~_has_open_dependency()]
-    if skip_repos:
-        conditions.append(not_(TICKETS.c.repo.in_(sorted(skip_repos))))
-    if skip_agents:
-        conditions.append(not_(func.coalesce(TICKETS.c.agent, default_agent).in_(sorted(skip_agents))))
-    return _with_dependencies(conn, _due(conn, conditions, now_ms, limit))
+    asked = {
+        "now_ms": now_ms,
+        "default_agent": default_agent,
+        "skip_repos": sorted(skip_repos),
+        "skip_agents": sorted(skip_agents),
+    }
+    return _with_dependencies(conn, _in_order(conn, _DUE_QUEUED, asked, limit))
 
 
 def ready_to_publish(conn: Connection, now_ms: int, limit: int = 20) -> tuple[Ticket, ...]:
     """Give committed tickets that are due, in the queue's order."""
-    return _with_dependencies(conn, _due(conn, [IS_COMMITTED], now_ms, limit))
+    return _with_dependencies(conn, _in_order(conn, _DUE_COMMITTED, {"now_ms": now_ms}, limit))
 
 
 def next_due_ms(conn: Connection, now_ms: int) -> int | None:
     """Give the moment (UTC epoch ms) when the next waiting ticket falls due; None when none is waiting."""
     due: list[int] = []
-    for is_waiting, priority in itertools.product((IS_QUEUED, IS_COMMITTED), _PRIORITIES):
-        statement = select(func.min(TICKETS.c.not_before_ms)).where(
-            is_waiting, TICKETS.c.priority == priority, TICKETS.c.not_before_ms > now_ms
-        )
-        due.extend(value for value in conn.execute(statement).scalars() if value is not None)
+    for statement, priority in itertools.product(_NEXT_DUE, _PRIORITIES):
+        moments = conn.execute(statement, {"level": priority, "now_ms": now_ms}).scalars()
+        due.extend(value for value in moments if value is not None)
     return min(due, default=None)
 
 
 def counts(conn: Connection) -> dict[State, int]:
     """Count the tickets in every state, zeros included."""
-    statement = select(TICKETS.c.state, func.count()).group_by(TICKETS.c.state)
-    found = {State(state): number for state, number in conn.execute(statement)}
+    found = {State(state): number for state, number in conn.execute(_COUNTS)}
     return {state: found.get(state, 0) for state in State}
 
 
 def dependencies(conn: Connection, ticket_id: str) -> tuple[Dependency, ...]:
     """Give what a ticket waits for, and where that is."""
-    statement = (
-        select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
-        .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
-        .where(DEPENDENCIES.c.ticket == ids.short_id_of(ticket_id))
-        .order_by(DEPENDENCIES.c.depends_on)
-    )
-    return tuple(Dependency(ids.ticket_id(number), State(state)) for number, state in conn.execute(statement))
+    found = conn.execute(_DEPENDENCIES, {"number": ids.short_id_of(ticket_id)})
+    return tuple(Dependency(ids.ticket_id(number), State(state)) for number, state in found)
 
 
 def exchanges(conn: Connection, ticket_id: str) -> tuple[Exchange, ...]:
@@ -123,46 +181,23 @@ def history(conn: Connection, ticket_id: str) -> tuple[HistoryEntry, ...]:
     return tuple(to_history(row) for row in conn.execute(statement))
 
 
-def _due(
-    conn: Connection, conditions: Sequence[ColumnElement[bool]], now_ms: int, limit: int
+def _in_order(
+    conn: Connection, statement: Select[Any], asked: Mapping[str, Any], limit: int
 ) -> list[Row[Any]]:
-    """Read in the queue's order, one priority at a time.
-
-    Within a priority the index is ordered by not_before_ms, so that what is not due yet is never looked at.
-    """
+    """Read in the queue's order, one priority at a time."""
     found: list[Row[Any]] = []
     for priority in _PRIORITIES:
         if len(found) >= limit:
             break
-        statement = (
-            select(TICKETS)
-            .where(TICKETS.c.priority == priority, TICKETS.c.not_before_ms <= now_ms, *conditions)
-            .order_by(*_ORDER)
-            .limit(limit - len(found))
-        )
-        found.extend(conn.execute(statement))
+        found.extend(conn.execute(statement, {**asked, "level": priority, "most": limit - len(found)}))
     return found
-
-
-def _has_open_dependency() -> ColumnElement[bool]:
-    first = TICKETS.alias("first")
-    return exists(
-        select(1)
-        .select_from(DEPENDENCIES)
-        .join(first, first.c.short_id == DEPENDENCIES.c.depends_on)
-        .where(DEPENDENCIES.c.ticket == TICKETS.c.short_id, first.c.state != State.PUBLISHED.value)
-        .correlate(TICKETS)
-    )
 
 
 def _with_dependencies(conn: Connection, rows: Sequence[Row[Any]]) -> tuple[Ticket, ...]:
     if not rows:
         return ()
     numbers = [row.short_id for row in rows]
-    statement = (
-        select(DEPENDENCIES).where(DEPENDENCIES.c.ticket.in_(numbers)).order_by(DEPENDENCIES.c.depends_on)
-    )
     needs: dict[int, list[int]] = {}
-    for number, depends_on in conn.execute(statement):
+    for number, depends_on in conn.execute(_NEEDS, {"numbers": numbers}):
         needs.setdefault(number, []).append(depends_on)
     return tuple(to_ticket(row, needs.get(row.short_id, ())) for row in rows)

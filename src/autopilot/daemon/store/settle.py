@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from autopilot.daemon import budget
 from autopilot.daemon.breaker import Production
@@ -13,7 +13,7 @@ from autopilot.daemon.decide import Loss, production, tokens_of
 from autopilot.daemon.store.brakes import judge_breakers, judge_window
 from autopilot.daemon.store.mapping import to_attempt
 from autopilot.daemon.store.rows import AgentWindow
-from autopilot.daemon.store.tables import ATTEMPTS, EXCHANGES, IS_LIVE_RUN, TICKETS
+from autopilot.daemon.store.tables import ATTEMPTS, EXCHANGES, IS_LIVE_RUN
 from autopilot.daemon.store.tables_host import GATES, LEDGER
 from autopilot.daemon.windows import clamped_reset_ms
 from autopilot.schemas.errors import StaleTransitionError
@@ -31,6 +31,19 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.unit import Unit
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.ticket import Ticket
+
+
+# Built once: to build a statement costs more than to run it. The columns to set are named by the parameters.
+_IS_MINE = (
+    ATTEMPTS.c.run_id == bindparam("seen_run_id"),
+    ATTEMPTS.c.fence == bindparam("seen_fence"),
+    ATTEMPTS.c.claim_token == bindparam("seen_claim_token"),
+    IS_LIVE_RUN,
+)
+_LIVE_ATTEMPT = select(ATTEMPTS).where(ATTEMPTS.c.ticket == bindparam("seen_ticket"), *_IS_MINE)
+_FINISH = update(ATTEMPTS).where(*_IS_MINE)
+_SETTLE = insert(LEDGER)
+_KEEP_GATES = insert(GATES)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +65,7 @@ def end_attempt(unit: Unit, seen: Ticket, ending: Ending, rules: Rules) -> dict[
     """Settle the running attempt of a ticket.
 
     Returns:
-        The columns of the ticket that change with it.
+        What is to be added to the ticket, as `moves.advance` takes it.
 
     Raises:
         StaleTransitionError: `report-old`: the report is of another run or another claim.
@@ -62,14 +75,15 @@ def end_attempt(unit: Unit, seen: Ticket, ending: Ending, rules: Rules) -> dict[
     made = _production(ending)
     _finish(unit, attempt, ending, charge=charge, made=made)
     unit.conn.execute(
-        insert(LEDGER).values(
-            run_id=attempt.run_id,
-            ticket=seen.short_id,
-            kind="settled",
-            micro_usd=charge.micro_usd,
-            known=charge.known,
-            at_ms=unit.now_ms,
-        )
+        _SETTLE,
+        {
+            "run_id": attempt.run_id,
+            "ticket": seen.short_id,
+            "kind": "settled",
+            "micro_usd": charge.micro_usd,
+            "known": charge.known,
+            "at_ms": unit.now_ms,
+        },
     )
     unit.note(
         Event.BUDGET_SETTLED,
@@ -84,10 +98,7 @@ def end_attempt(unit: Unit, seen: Ticket, ending: Ending, rules: Rules) -> dict[
     )
     if not isinstance(ending.report, Loss):
         keep_gates(unit, seen.short_id, attempt.run_id, ending.report.gates)
-    return {
-        "spent_micro_usd": TICKETS.c.spent_micro_usd + charge.micro_usd,
-        "tokens": TICKETS.c.tokens + tokens_of(ending.report),
-    }
+    return {"add_spent_micro_usd": charge.micro_usd, "add_tokens": tokens_of(ending.report)}
 
 
 def keep_gates(unit: Unit, short_id: int, run_id: str, records: Sequence[GateRecord]) -> None:
@@ -97,7 +108,7 @@ def keep_gates(unit: Unit, short_id: int, run_id: str, records: Sequence[GateRec
         for record in records
     ]
     if rows:
-        unit.conn.execute(insert(GATES), rows)
+        unit.conn.execute(_KEEP_GATES, rows)
 
 
 def keep_questions(unit: Unit, seen: Ticket, questions: Sequence[str]) -> None:
@@ -127,15 +138,13 @@ def keep_answers(unit: Unit, short_id: int, answers: Sequence[str]) -> int:
 
 
 def _live_attempt(unit: Unit, seen: Ticket, report: RunReport) -> Attempt:
-    row = unit.conn.execute(
-        select(ATTEMPTS).where(
-            ATTEMPTS.c.run_id == report.run_id,
-            ATTEMPTS.c.ticket == seen.short_id,
-            ATTEMPTS.c.fence == report.fence,
-            ATTEMPTS.c.claim_token == seen.claim_token,
-            IS_LIVE_RUN,
-        )
-    ).one_or_none()
+    asked = {
+        "seen_run_id": report.run_id,
+        "seen_fence": report.fence,
+        "seen_ticket": seen.short_id,
+        "seen_claim_token": seen.claim_token,
+    }
+    row = unit.conn.execute(_LIVE_ATTEMPT, asked).one_or_none()
     if row is None:
         what = f"{report.run_id} (fence {report.fence}) is not the live run of {seen.id}"
         raise StaleTransitionError("report-old", what, hint="look again")
@@ -167,26 +176,22 @@ def _finish(unit: Unit, attempt: Attempt, ending: Ending, *, charge: budget.Char
             "head": report.head,
             "base_sha": report.base_sha,
         }
-    mine = (
-        ATTEMPTS.c.run_id == attempt.run_id,
-        ATTEMPTS.c.fence == attempt.fence,
-        ATTEMPTS.c.claim_token == attempt.claim_token,
-        IS_LIVE_RUN,
-    )
     unit.conn.execute(
-        update(ATTEMPTS)
-        .where(*mine)
-        .values(
-            state="finished",
-            finished_ms=unit.now_ms,
-            spent_micro_usd=charge.micro_usd,
-            spend_known=charge.known,
-            tokens=tokens_of(report),
-            produced=made.produced,
-            failure_class=made.failure_class,
-            ended_by=ending.trigger.value,
+        _FINISH,
+        {
+            "seen_run_id": attempt.run_id,
+            "seen_fence": attempt.fence,
+            "seen_claim_token": attempt.claim_token,
+            "state": "finished",
+            "finished_ms": unit.now_ms,
+            "spent_micro_usd": charge.micro_usd,
+            "spend_known": charge.known,
+            "tokens": tokens_of(report),
+            "produced": made.produced,
+            "failure_class": made.failure_class,
+            "ended_by": ending.trigger.value,
             **told,
-        )
+        },
     )
 
 
