@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from autopilot.daemon.store import migrate, queries_tickets
+from autopilot.daemon.store import backup, queries_tickets
 from autopilot.daemon.store.engine import Store, open_store, set_aside
 from autopilot.schemas.errors import (
     AutopilotError,
@@ -207,7 +207,8 @@ def test_the_newest_backup_is_offered(tmp_path: Path) -> None:
     store = queue.new_store(tmp_path)
     queue.add(store, "Kept")
     copy = tmp_path / "backups" / "daily.db"
-    migrate.back_up(store.database, copy)
+    copy.parent.mkdir()
+    backup.write(store.database, copy)
     store.close()
     assert mode(copy) == 0o600
     _empty(store.database)

@@ -82,6 +82,13 @@ class Logs(Input):
     keep_files: Positive = Field(description="how many files are kept")
 
 
+class Backup(Input):
+    """Copies of the queue, made while it is in use and read back."""
+
+    at: ClockTime = Field(description="when the daily copy is made, HH:MM in the schedule's time zone")
+    keep_files: Positive = Field(description="copies kept of each kind: daily, before a migration, by hand")
+
+
 class Awake(Input):
     """The lock that keeps the machine from sleeping while a run goes on."""
 
@@ -131,6 +138,7 @@ class Settings(Input):
     identity: Identity
     daemon: Daemon
     logs: Logs
+    backup: Backup
     awake: Awake
     agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")
     repositories: tuple[Repo, ...] = Field(

@@ -19,6 +19,7 @@ from autopilot.config.logs import logger
 from autopilot.daemon import faults
 from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.api.server import ControlServer
+from autopilot.daemon.backups import Backups
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.drafts import Drafts
@@ -86,7 +87,8 @@ def run_daemon(
 def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
     log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
-    loop = Loop(shop, chores=(drafts, partial(write_digest_if_due, is_ready=drafts.are_told)))
+    backups = Backups(inbox)
+    loop = Loop(shop, chores=(drafts, partial(write_digest_if_due, is_ready=drafts.are_told), backups))
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
@@ -103,6 +105,7 @@ def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
         loop.recover()
         with ExitStack() as doors:
             doors.callback(drafts.close)
+            doors.callback(backups.close)
             control.start()
             doors.callback(control.stop)
             clockwork.start()

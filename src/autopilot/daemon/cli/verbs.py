@@ -47,6 +47,8 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "review": "go through the draft pull requests",
         "budget": "show ceilings, spend and reservations",
         "breaker": "show or reset the breakers",
+        "backup": "copy the queue while it is in use, or list the copies",
+        "restore": "put a backup in the place of the queue; the present one is moved aside",
         "doctor": "check this machine and configuration",
         "config": "show, check or describe the configuration",
         "daemon": "run the daemon in the foreground, or stop the one that runs",

@@ -5,6 +5,8 @@ Must not mend anything by itself: a queue that cannot be read is never taken for
 
 from __future__ import annotations
 
+import itertools
+import shlex
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,17 +14,20 @@ from typing import TYPE_CHECKING
 from sqlalchemy import exc as sa_exc
 
 from autopilot.config.atomic import sync_folder
+from autopilot.daemon.store import copies
 from autopilot.schemas.errors import ConfigError, RefusedError, TransientError
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from autopilot.config.clock import Clock
+    from autopilot.daemon.store.copies import Copy
 
 LOCK_SUFFIX = ".lock"
-BACKUP_FOLDER = "backups"
+SIDECARS = ("-wal", "-shm", "-journal")
+"""What SQLite keeps beside a database file; another file's are poison to it."""
 _PRIMARY_CODE = 0xFF  # an extended result code keeps the primary one in its low byte
 _BUSY = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -44,16 +49,22 @@ def missing(database: Path) -> ConfigError:
     return ConfigError("database-missing", what, hint=_way_out(database))
 
 
-def newest_backup(database: Path) -> Path | None:
-    """Find the latest copy that was taken before a migration, if there is one."""
-    copies = [path for path in (database.parent / BACKUP_FOLDER).glob("*.db") if path.stat().st_size]
-    return max(copies, key=lambda path: path.stat().st_mtime_ns, default=None)
+def is_damage(error: sqlite3.Error) -> bool:
+    """Tell whether SQLite says that a file's content is wrong."""
+    return (getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE) in _DAMAGED
+
+
+def way_back(database: Path, *, is_wanted: Callable[[Copy], bool] = lambda _: True) -> str:
+    """Name the newest good backup and the command that puts it in place."""
+    copy = copies.newest_good(database.parent / copies.BACKUP_FOLDER, is_wanted=is_wanted)
+    if copy is None:
+        return "restore it from a backup of your own: `autopilot restore FILE` (we hold no good one)"
+    holds = f"{copy.tickets} tickets, {iso_utc(copy.taken_ms)}"
+    return f"`autopilot restore {shlex.quote(str(copy.path))}` brings back the newest good backup ({holds})"
 
 
 def _way_out(database: Path) -> str:
-    copy = newest_backup(database)
-    restore = f"restore the newest backup {copy}" if copy else "restore it from a backup (we hold none)"
-    return f"{restore}, or give the queue up: `autopilot doctor --set-aside` moves the files away"
+    return f"{way_back(database)}; or give the queue up: `autopilot doctor --set-aside` moves its files away"
 
 
 def refuse_empty(database: Path) -> None:
@@ -115,12 +126,26 @@ def set_aside(database: Path, clock: Clock) -> Path:
     Returns:
         The folder. The next start makes an empty queue.
     """
-    stamp = iso_utc(clock.now_ms()).replace(":", "")
-    folder = database.parent / f"damaged-{stamp}"
-    folder.mkdir(mode=0o700)
-    for suffix in ("", "-wal", "-shm", "-journal", LOCK_SUFFIX):
+    return move_aside(database, clock, why="damaged", parts=("", *SIDECARS, LOCK_SUFFIX))
+
+
+def move_aside(database: Path, clock: Clock, *, why: str, parts: Sequence[str]) -> Path:
+    """Move the files of a database whose names end with `parts` into a new folder beside it.
+
+    The database itself must come first: one that is left without its write-ahead log looks whole, and is not.
+    """
+    stamp = f"{why}-{iso_utc(clock.now_ms()).replace(':', '')}"
+    folder = database.parent / stamp
+    for number in itertools.count(2):
+        try:
+            folder.mkdir(mode=0o700)
+            break
+        except FileExistsError:
+            folder = database.parent / f"{stamp}-{number}"
+    for suffix in parts:
         part = database.with_name(database.name + suffix)
         if part.exists():
             part.rename(folder / part.name)
+    sync_folder(folder)
     sync_folder(database.parent)
     return folder

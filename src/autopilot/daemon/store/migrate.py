@@ -9,7 +9,7 @@ import fcntl
 import os
 import sqlite3
 import threading
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -17,13 +17,13 @@ from sqlalchemy import text
 
 from autopilot.config.atomic import sync_folder
 from autopilot.config.logs import logger
-from autopilot.daemon.store import connect
-from autopilot.daemon.store.damage import BACKUP_FOLDER, LOCK_SUFFIX, damaged, missing, refuse_empty
-from autopilot.schemas.errors import ConfigError
+from autopilot.daemon.store import backup, connect
+from autopilot.daemon.store.damage import LOCK_SUFFIX, damaged, missing, refuse_empty, way_back
+from autopilot.schemas.errors import ConfigError, RefusedError
 from autopilot.schemas.events import Event
-from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from sqlalchemy import Engine
@@ -40,6 +40,8 @@ _LOCK_TRIES = 500
 _MAKING_TRIES = 3000
 """While the first database is being made there is nothing to refuse: whoever is slower waits a minute."""
 _LOCK_POLL_S = 0.02
+_SOLE_TRIES = 100
+_KEPT = 7
 
 
 def take_seat(database: Path, clock: Clock) -> int:
@@ -63,14 +65,31 @@ def take_seat(database: Path, clock: Clock) -> int:
     return seat
 
 
-def back_up(database: Path, target: Path) -> None:
-    """Copy the database with everything committed so far, while others go on using it."""
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
-    with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(target)) as copy:
-        source.execute("PRAGMA wal_autocheckpoint=0")
-        source.backup(copy)
-    sync_folder(target.parent)
+@contextmanager
+def sole_seat(database: Path) -> Iterator[None]:
+    """Keep everybody else from opening the store inside the block.
+
+    Raises:
+        RefusedError: `database-in-use`: a process has it open.
+    """
+    lock = database.with_name(database.name + LOCK_SUFFIX)
+    seat = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+    try:
+        pause = threading.Event()
+        tries = _SOLE_TRIES
+        while not _is_locked(seat, fcntl.LOCK_EX):
+            tries -= 1
+            if not tries:
+                what = f"another process has the database {database} open"
+                hint = "stop the daemon (`autopilot daemon stop`) and wait for other commands to end"
+                raise RefusedError("database-in-use", what, hint=hint)
+            pause.wait(_LOCK_POLL_S)
+        yield
+        if not os.pread(seat, 1, 0):
+            os.pwrite(seat, _CREATED, 0)
+            os.fsync(seat)
+    finally:
+        os.close(seat)
 
 
 def _settle(database: Path, seat: int, clock: Clock) -> None:
@@ -119,7 +138,8 @@ def _revision(database: Path, seat: int) -> str | None:
         raise damaged(database, "it holds no schema of ours")
     if found not in REVISIONS:
         what = f"the database {database} has schema {found}, newer than this program's {HEAD}"
-        raise ConfigError("database-newer", what, hint="install the newer version again")
+        back = way_back(database, is_wanted=lambda copy: copy.schema in REVISIONS)
+        raise ConfigError("database-newer", what, hint=f"install the newer version again; or {back}")
     return found
 
 
@@ -138,8 +158,8 @@ def _bring_up(database: Path, seat: int, clock: Clock) -> None:
     if found is None:
         _make(database)
         return
-    stamp = iso_utc(clock.now_ms()).replace(":", "")
-    back_up(database, database.parent / BACKUP_FOLDER / f"{database.stem}-{found}-{stamp}.db")
+    made = backup.make(database, taken_ms=clock.now_ms(), kind="migration", schema=found)
+    backup.prune(made.path.parent, keep=_KEPT, kind="migration")  # a start that fails is tried for ever
     _upgrade(database)
     logger("store").info(Event.STORE_MIGRATED, from_schema=found, to_schema=HEAD)
 
@@ -151,6 +171,7 @@ def _make(database: Path) -> None:
         draft.with_name(draft.name + suffix).unlink(missing_ok=True)
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
     with closing(sqlite3.connect(draft)) as raw:
+        raw.execute("PRAGMA auto_vacuum=INCREMENTAL")  # before anything else: later it takes a VACUUM
         raw.execute("PRAGMA journal_mode=WAL")
     _upgrade(draft)
     draft.rename(database)

@@ -1,0 +1,134 @@
+"""Puts a copy of the database in the place of the present one, which is moved aside and never deleted.
+
+The copy is rebuilt beside the database first, with the log that may lie beside it, and read to its end: what
+was looked at is what comes into place. Must not be used while anybody has the store open.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autopilot.config.atomic import sync_folder
+from autopilot.config.logs import logger
+from autopilot.daemon.store import copies, migrate, present
+from autopilot.daemon.store.copies import Copy
+from autopilot.daemon.store.damage import SIDECARS, move_aside
+from autopilot.schemas.errors import ConfigError, RefusedError
+from autopilot.schemas.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autopilot.config.clock import Clock
+    from autopilot.daemon.store.present import Newer
+
+_FILE_MODE = 0o600
+_STAGE = ".restore-"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What is in place now, where the former database went, and what it had that this one lacks."""
+
+    copy: Copy
+    set_aside: Path | None
+    newer: Newer
+
+
+def restore(database: Path, clock: Clock, *, source: Path | None, numbers_used: int = 0) -> Restored:
+    """Bring a copy back; by default the newest good one of our own.
+
+    Args:
+        database: where it goes.
+        clock: names the folder of what was there.
+        source: the copy.
+        numbers_used: the highest ticket number that is known from elsewhere to have been given.
+
+    Raises:
+        RefusedError: `database-in-use`, or `backup-unknown`: there is no copy.
+        ConfigError: `backup-unsound`, `backup-newer` or `database-unwritable`; nothing was changed.
+    """
+    with migrate.sole_seat(database), _writing(database):
+        for left_over in database.parent.glob(f"{_STAGE}*"):
+            shutil.rmtree(left_over)
+        chosen = source or _newest(database)
+        with tempfile.TemporaryDirectory(prefix=_STAGE, dir=database.parent) as folder:
+            staged = _staged(chosen, Path(folder) / database.name)
+            newer = present.newer_than(staged.path, database)
+            present.never_again(staged.path, newer, numbers_used=numbers_used)
+            _flush(staged.path)
+            aside = _moved_aside(database, clock)
+            staged.path.rename(database)
+        sync_folder(database.parent)
+    logger("store").warning(Event.STORE_RESTORED, path=str(chosen), tickets=staged.tickets)
+    found = Copy(chosen, staged.size_bytes, copies.taken_ms(chosen), staged.schema, staged.rows, "")
+    return Restored(found, aside, newer)
+
+
+def _newest(database: Path) -> Path:
+    folder = database.parent / copies.BACKUP_FOLDER
+    found = copies.newest_good(folder, is_wanted=lambda copy: copy.schema in migrate.REVISIONS)
+    if found is None:
+        what = f"there is no good backup in {folder}"
+        raise RefusedError("backup-unknown", what, hint="name a file: autopilot restore FILE")
+    return found.path
+
+
+def _staged(source: Path, target: Path) -> Copy:
+    """Rebuild a copy beside the database, with the changes that its own write-ahead log still holds.
+
+    Raises:
+        RefusedError: `backup-unknown`: there is no such file.
+        ConfigError: `backup-unsound` or `backup-newer`.
+    """
+    if not source.is_file():
+        raise RefusedError("backup-unknown", f"there is no file {source}", hint="autopilot backup list")
+    for suffix in ("", "-wal", "-journal"):
+        part = source.with_name(source.name + suffix)
+        if part.is_file():
+            shutil.copyfile(part, target.with_name(target.name + suffix))
+    try:
+        if not source.stat().st_size:
+            raise ValueError("the file is empty")  # noqa: TRY301 - one way out for all of these
+        with closing(sqlite3.connect(target, isolation_level=None)) as raw:
+            schema, rows = copies.read_facts(raw)
+            raw.execute("PRAGMA journal_mode=WAL")
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except (ValueError, sqlite3.Error) as exc:
+        what = f"the backup {source} cannot be believed: {exc}"
+        raise ConfigError("backup-unsound", what, hint="autopilot backup list names the good ones") from exc
+    if schema not in migrate.REVISIONS:
+        what = f"the backup {source} has schema {schema}, newer than this program's {migrate.HEAD}"
+        raise ConfigError("backup-newer", what, hint="install the newer version, or take an older backup")
+    return Copy(target, target.stat().st_size, 0, schema, rows, "")
+
+
+def _moved_aside(database: Path, clock: Clock) -> Path | None:
+    """Move away what is there, also logs whose database is gone; the lock stays, for we sit on it."""
+    parts = [suffix for suffix in ("", *SIDECARS) if database.with_name(database.name + suffix).exists()]
+    return move_aside(database, clock, why="replaced", parts=parts) if parts else None
+
+
+def _flush(path: Path) -> None:
+    path.chmod(_FILE_MODE)
+    handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def _writing(database: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as exc:
+        what = f"the backup cannot be put in place of {database}: {exc}"
+        raise ConfigError("database-unwritable", what, hint="free disk space; nothing is lost") from exc
