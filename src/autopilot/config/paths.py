@@ -21,6 +21,7 @@ PRIVATE_DIR_MODE = 0o700
 SPEC_FILE = "spec.json"
 EVENTS_FILE = "events.jsonl"
 RESULT_FILE = "result.json"
+RUNNER_LOG = "runner.log"
 JUDGE_REPOSITORY = "judge.git"
 WORKTREE_FILE = "worktree.json"
 PUBLISH_FOLDER = "publish"

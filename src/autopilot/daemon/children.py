@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import autopilot
 from autopilot.config import environ
 from autopilot.config.logs import logger
-from autopilot.config.paths import EVENTS_FILE, PUBLISH_EVENTS_FILE, SPEC_FILE
+from autopilot.config.paths import EVENTS_FILE, PUBLISH_EVENTS_FILE, RUNNER_LOG, SPEC_FILE
 from autopilot.config.proc import RUN_ID_VARIABLE
 from autopilot.daemon.specs import publish_dir
 from autopilot.daemon.supervisor import Launch
@@ -56,7 +56,7 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
         argv=_own_python("autopilot.runner", "run", str(spec.run_dir / SPEC_FILE)),
         cwd=spec.run_dir,
         env=env,
-        output=spec.run_dir / "runner.log",
+        output=spec.run_dir / RUNNER_LOG,
         order=runner_order(shop, spec.run_id, fence=spec.fence),
     )
 

@@ -6,13 +6,14 @@ anything there, a link, a pipe or a flood included. What does not pass is a loss
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
-from autopilot.config.paths import RESULT_FILE
+from autopilot.config.paths import RESULT_FILE, RUNNER_LOG
 from autopilot.daemon.decide import Loss
 from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullStateReport
 from autopilot.schemas.records import faults_of
@@ -50,17 +51,22 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
         found: how and when its end was found.
     """
     told = found.ending.told if found.ending else "the runner was gone when the daemon started"
+    # Made before the process is: the daemon may have died after the start and before it wrote down whom.
+    was_started = live.attempt.process is not None or os.path.lexists(run_dir / RUNNER_LOG)
+    cause = _cause(live, found, was_started=was_started)
     raw = _read(run_dir / RESULT_FILE)
     if isinstance(raw, str):
-        return _loss(live, found, f"{told}; result.json: {raw}")
+        return _loss(live, found, cause, f"{told}; result.json: {raw}")
     try:
         result = RunResult.model_validate_json(raw)
     except ValidationError as exc:
-        return _loss(live, found, f"{told}; result.json is not valid: {faults_of(exc, whole='document')[0]}")
+        return _loss(
+            live, found, cause, f"{told}; result.json is not valid: {faults_of(exc, whole='document')[0]}"
+        )
     if fault := _result_fault(result, live):
-        return _loss(live, found, f"{told}; result.json is not this run's: {fault}")
+        return _loss(live, found, cause, f"{told}; result.json is not this run's: {fault}")
     if found.ending is not None and found.ending.is_overdue and result.outcome is Outcome.STOPPED:
-        return _loss(live, found, told)  # given back unused, it would hang again and again
+        return _loss(live, found, cause, told)  # given back unused, it would hang again and again
     return result
 
 
@@ -140,16 +146,16 @@ def _result_fault(result: RunResult, live: LiveRun) -> str:
     return ""
 
 
-def _loss(live: LiveRun, found: Found, reason: str) -> Loss:
-    return Loss(live.attempt.run_id, live.attempt.fence, reason, _cause(live, found), found.at_ms)
+def _loss(live: LiveRun, found: Found, cause: LossCause, reason: str) -> Loss:
+    return Loss(live.attempt.run_id, live.attempt.fence, reason, cause, found.at_ms)
 
 
-def _cause(live: LiveRun, found: Found) -> LossCause:
+def _cause(live: LiveRun, found: Found, *, was_started: bool) -> LossCause:
     if found.ending is not None:
         return "stopped" if found.ending.asked else "died"
     if _is_of_earlier_boot(live, found):
         return "reboot"
-    return "died" if live.attempt.process else "never-started"
+    return "died" if was_started else "never-started"
 
 
 def _is_of_earlier_boot(live: LiveRun, found: Found) -> bool:

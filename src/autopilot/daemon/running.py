@@ -52,7 +52,9 @@ def adopt(shop: Shop, live: LiveRun) -> bool:
     if process is not None and shop.supervisor.adopt(order, process):
         logger("daemon").info(Event.RUN_ADOPTED, ticket=live.ticket.id, run=attempt.run_id, pid=process.pid)
         return True
-    killed = shop.supervisor.sweep(attempt.run_id, process)
+    killed = shop.supervisor.clear(order, process)
+    if killed is None:
+        return True
     if killed:
         logger("daemon").warning(Event.RUN_KILLED, run=attempt.run_id, processes=killed, why="leftovers")
     return False

@@ -8,8 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.processes import SystemProcesses
+from autopilot.config.logs import logger
+from autopilot.daemon.processes import NOBODY, SystemProcesses
 from autopilot.daemon.watch import Watch
+from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,11 +73,30 @@ class Supervisor:
         return child.id
 
     def adopt(self, order: Order, process: ProcessId) -> bool:
-        """Watch a child that an earlier daemon started; False when it is gone."""
-        if not self._processes.is_alive(process):
-            return False
+        """Watch a child that an earlier daemon started; False when it is gone.
+
+        Where the machine cannot be looked at it may well live: its watch looks again.
+        """
+        try:
+            if not self._processes.is_alive(process):
+                return False
+        except OSError as error:
+            logger("daemon").warning(Event.SWEEP_POSTPONED, key=order.key, error=str(error))
         self._watch(order, process, None)
         return True
+
+    def clear(self, order: Order, process: ProcessId | None) -> int | None:
+        """Sweep up after a child of an earlier daemon that is gone; say how many there were.
+
+        None where the machine cannot be looked at: something of it may live, so that it is watched, and
+        its end is told once all of it is gone.
+        """
+        try:
+            return self.sweep(order.key, process)
+        except OSError as error:
+            logger("daemon").warning(Event.SWEEP_POSTPONED, key=order.key, error=str(error))
+        self._watch(order, process or NOBODY, None)
+        return None
 
     def sweep(self, key: str, process: ProcessId | None) -> int:
         """Kill whatever a dead child left running, found by its mark; say how many there were."""

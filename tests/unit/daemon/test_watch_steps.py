@@ -14,6 +14,7 @@ import pytest
 from autopilot.config.proc import ProcessId
 from autopilot.daemon.inbox import Ended, Inbox
 from autopilot.daemon.processes import Handle
+from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.watch import POLL_S, STOP_MARGIN_S, Order, Watch
 from tests.support.clock import FakeClock
 
@@ -50,6 +51,14 @@ class OneChild:
         if self.blind:
             self.blind -= 1
             raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+class BlindAtFirst(OneChild):
+    """The same, which cannot be looked at for a while."""
+
+    def is_alive(self, process: ProcessId) -> bool:
+        self._look()
+        return super().is_alive(process)
 
 
 @pytest.fixture
@@ -110,3 +119,32 @@ def test_asking_and_ending_are_tried_again_where_the_machine_could_not_be_looked
     assert (watch.ending, inbox.take(0)) == (None, ())
     assert watch.step() is None
     assert inbox.take(0) == (Ended(watch.order.key),)
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_a_child_of_an_earlier_daemon_stays_under_watch_where_the_machine_cannot_be_looked_at(
+    watch: Watch, clock: FakeClock, inbox: Inbox, *, lives: bool
+) -> None:
+    """Else its ticket would be judged, and might run again, while it still works."""
+    table = BlindAtFirst(lives=lives, blind=1)
+    supervisor = Supervisor(clock=clock, inbox=inbox, processes=table, start=lambda _: None)
+    assert supervisor.adopt(watch.order, CHILD)
+    adopted = supervisor.get(watch.order.key)
+    assert adopted is not None
+    assert [adopted.step(), adopted.ending is None] == ([POLL_S, True] if lives else [None, False])
+
+
+def test_what_a_dead_child_left_is_swept_later_where_the_machine_cannot_be_looked_at(
+    watch: Watch, table: OneChild, clock: FakeClock, inbox: Inbox
+) -> None:
+    supervisor = Supervisor(clock=clock, inbox=inbox, processes=table, start=lambda _: None)
+    table.blind = 1
+    assert supervisor.clear(watch.order, None) is None
+    assert inbox.take(0) == ()
+    adopted = supervisor.get(watch.order.key)
+    assert adopted is not None
+    assert adopted.step() is None
+    assert (table.lives, inbox.take(0)) == (False, (Ended(watch.order.key),))
+    supervisor.forget(watch.order.key)
+    assert supervisor.clear(watch.order, None) == 1
+    assert supervisor.is_idle
