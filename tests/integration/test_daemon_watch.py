@@ -21,7 +21,7 @@ from autopilot.daemon.watch import Order, Watch
 from tests.support.clock import FakeClock
 from tests.support.wait import wait_until
 
-KEY = "T-1-a1-00000001"
+KEY = f"T-1-a1-{os.getpid():08x}"  # a mark: tests of another process must not end ours
 
 
 class Awake:

@@ -81,7 +81,7 @@ class Watch:
         self._inbox = inbox
         self._asked = ""
         self._awake: ExitStack | None = None
-        self._overdue_at_s = 0.0
+        self._overdue_at_s = clock.monotonic_s() + order.wall_s
         self._kill_at_s: float | None = None
         self._is_over = self._is_overdue = self._is_postponed = False
         self._pause = threading.Event()
@@ -141,7 +141,6 @@ class Watch:
         now_s = self._clock.monotonic_s()
         if self._awake is None:
             self._awake = ExitStack()
-            self._overdue_at_s = now_s + self.order.wall_s
             self._awake.enter_context(self.order.keep_awake(self.process))
         if not self._is_alive():
             return True
