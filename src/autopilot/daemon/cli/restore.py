@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.cli import backup, console
+from autopilot.daemon.cli import backup, console, shape
 from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.ids import ticket_id
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.store.present import Newer
     from autopilot.daemon.store.restore import Restored
+    from autopilot.daemon.store.traces import Carried
 
 _SHOWN = 10
 
@@ -43,6 +45,11 @@ def run(args: argparse.Namespace) -> ExitCode:
                     "moved": list(restored.newer.moved),
                     "fault": restored.newer.fault,
                 },
+                "carried": {
+                    "runs": list(restored.carried.runs),
+                    "micro_usd": restored.carried.micro_usd,
+                    "tickets": [ticket_id(number) for number in restored.carried.tickets],
+                },
             }
         )
     else:
@@ -57,7 +64,9 @@ def _tell(restored: Restored) -> None:
         console.say(f"what was there is in {restored.set_aside}")
         for line in _difference(restored.newer):
             console.say(f"  {line}")
-    console.say("see: autopilot status; the switch stands as it stood then")
+    for line in _carried(restored.carried):
+        console.say(line)
+    console.say("nothing starts by itself: look with autopilot list, then autopilot on")
 
 
 def _difference(newer: Newer) -> list[str]:
@@ -70,6 +79,18 @@ def _difference(newer: Newer) -> list[str]:
         for what, names in (("were added", newer.added), ("moved", newer.moved))
         if names
     ]
+
+
+def _carried(carried: Carried) -> list[str]:
+    """Say what the queue was told of runs that it did not know."""
+    if not carried.runs:
+        return []
+    spent = shape.usd(carried.micro_usd)
+    lines = [f"{len(carried.runs)} runs of the time since are counted against the ceilings, {spent}"]
+    if carried.tickets:
+        names = _shown([ticket_id(number) for number in carried.tickets])
+        lines.append(f"tickets that ran and were not in the backup are there again, cancelled: {names}")
+    return lines
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -65,23 +65,19 @@ def _compared(
     )
 
 
-def never_again(copy: Path, newer: Newer, *, numbers_used: int) -> None:
+def never_again(raw: sqlite3.Connection, newer: Newer, *, last_number: int) -> None:
     """Raise what only ever grows in the copy: ticket numbers and fences are not given a second time.
 
     Branches, worktrees and processes of the time in between may still be there under them.
     """
-    last = max(newer.last_number, numbers_used)
-    with closing(sqlite3.connect(copy, isolation_level=None)) as raw:
-        raw.execute("BEGIN IMMEDIATE")
-        if last > _last(raw):
-            raw.execute("DELETE FROM sqlite_sequence WHERE name = 'tickets'")
-            raw.execute("INSERT INTO sqlite_sequence(name, seq) VALUES ('tickets', ?)", (last,))
-        raw.executemany(
-            "UPDATE tickets SET fence = ? WHERE short_id = ?",
-            [(fence, number) for number, fence in newer.fences],
-        )
-        raw.execute("COMMIT")
-        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    last = max(newer.last_number, last_number)
+    if last > _last(raw):
+        raw.execute("DELETE FROM sqlite_sequence WHERE name = 'tickets'")
+        raw.execute("INSERT INTO sqlite_sequence(name, seq) VALUES ('tickets', ?)", (last,))
+    raw.executemany(
+        "UPDATE tickets SET fence = max(fence, ?) WHERE short_id = ?",
+        [(fence, number) for number, fence in newer.fences],
+    )
 
 
 def _last(raw: sqlite3.Connection) -> int:

@@ -20,6 +20,7 @@ from autopilot.config.logs import logger
 from autopilot.daemon.store import copies, migrate, present
 from autopilot.daemon.store.copies import Copy
 from autopilot.daemon.store.damage import SIDECARS, move_aside
+from autopilot.daemon.store.traces import Carried, Traces, carry
 from autopilot.schemas.errors import ConfigError, RefusedError
 from autopilot.schemas.events import Event
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 _FILE_MODE = 0o600
 _STAGE = ".restore-"
+_NOTHING_LEFT = Traces()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +42,17 @@ class Restored:
     copy: Copy
     set_aside: Path | None
     newer: Newer
+    carried: Carried
 
 
-def restore(database: Path, clock: Clock, *, source: Path | None, numbers_used: int = 0) -> Restored:
+def restore(database: Path, clock: Clock, *, source: Path | None, traces: Traces = _NOTHING_LEFT) -> Restored:
     """Bring a copy back; by default the newest good one of our own.
 
     Args:
         database: where it goes.
         clock: names the folder of what was there.
         source: the copy.
-        numbers_used: the highest ticket number that is known from elsewhere to have been given.
+        traces: what this machine did, by its folders; what the copy does not know of it is entered.
 
     Raises:
         RefusedError: `database-in-use`, or `backup-unknown`: there is no copy.
@@ -62,14 +65,14 @@ def restore(database: Path, clock: Clock, *, source: Path | None, numbers_used: 
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=database.parent) as folder:
             staged = _staged(chosen, Path(folder) / database.name)
             newer = present.newer_than(staged.path, database)
-            present.never_again(staged.path, newer, numbers_used=numbers_used)
+            carried = _told(staged.path, newer, traces, now_ms=clock.now_ms())
             _flush(staged.path)
             aside = _moved_aside(database, clock)
             staged.path.rename(database)
         sync_folder(database.parent)
     logger("store").warning(Event.STORE_RESTORED, path=str(chosen), tickets=staged.tickets)
     found = Copy(chosen, staged.size_bytes, copies.taken_ms(chosen), staged.schema, staged.rows, "")
-    return Restored(found, aside, newer)
+    return Restored(found, aside, newer, carried)
 
 
 def _newest(database: Path) -> Path:
@@ -108,6 +111,19 @@ def _staged(source: Path, target: Path) -> Copy:
         what = f"the backup {source} has schema {schema}, newer than this program's {migrate.HEAD}"
         raise ConfigError("backup-newer", what, hint="install the newer version, or take an older backup")
     return Copy(target, target.stat().st_size, 0, schema, rows, "")
+
+
+def _told(path: Path, newer: Newer, traces: Traces, *, now_ms: int) -> Carried:
+    """Tell the copy what was given, spent and pushed since; and let nothing start before a person says so."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as raw:
+        raw.execute("PRAGMA foreign_keys=1")
+        raw.execute("BEGIN IMMEDIATE")
+        carried = carry(raw, traces, now_ms=now_ms)
+        present.never_again(raw, newer, last_number=traces.last_number)
+        raw.execute("UPDATE switch SET is_on = 0, changed_ms = ?, by = 'restore'", (now_ms,))
+        raw.execute("COMMIT")
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return carried
 
 
 def _moved_aside(database: Path, clock: Clock) -> Path | None:
