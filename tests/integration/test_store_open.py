@@ -257,7 +257,7 @@ def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path: Path) -> None:
     with store.write() as conn:
         pages = conn.execute(text("PRAGMA page_count")).scalar_one()
         conn.execute(text(f"PRAGMA max_page_count={pages}"))  # SQLite's own stand-in for a full disk
-    with pytest.raises(ConfigError, match="database-full"):
+    with pytest.raises(TransientError, match="database-full"):
         queue.add(store, "Too much", body="x" * 50_000)
     assert queue.look(store, "T-1").title == "Kept"
     store.check()

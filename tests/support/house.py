@@ -51,12 +51,15 @@ base = "main"
 class House:
     """Everything a story needs, and what can be seen of it from outside."""
 
-    def __init__(self, folder: Path, *, settings: str = "", **agents: Steps) -> None:
+    def __init__(
+        self, folder: Path, *, settings: str = "", home: Path | None = None, **agents: Steps
+    ) -> None:
         """Build the repository, and one scripted agent per name; `good` mends the red test."""
         self.repo = make_repo(folder / "repositories")
         self.folder = folder
         config = settings + CONFIG.format(remote=self.repo.remote)
-        self.daemon = Daemon(folder / "home", config=config, env={"AUTOPILOT_SECRET_FORGE": "not-for-agents"})
+        env = {"AUTOPILOT_SECRET_FORGE": "not-for-agents"}
+        self.daemon = Daemon(home or folder / "home", config=config, env=env)
         self.paths = self.daemon.paths
         for name, steps in {"good": self.mend(), **agents}.items():
             self.add_agent(name, steps)

@@ -5,6 +5,7 @@ Must not stop the work: a line that cannot be written is lost, and that is told 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import threading
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PRIVATE_FILE_MODE = 0o600
+_PRIVATE_DIR_MODE = 0o700
 
 
 class LogFile:
@@ -39,6 +41,7 @@ class LogFile:
         self._keep_files = keep_files
         self._complain: Callable[[str], None] | None = complain
         self._lock = threading.Lock()
+        self._is_torn = False
         self._fd = self._open()
 
     def write(self, line: str) -> None:
@@ -47,7 +50,7 @@ class LogFile:
         with self._lock:
             try:
                 self._make_room(len(data))
-                os.write(self._fd, data)
+                self._append(data)
             except OSError as exc:
                 if self._complain is not None:
                     self._complain(f"log lines are lost: {exc}")
@@ -60,7 +63,18 @@ class LogFile:
             self._complain = None
             self._fd = -1
 
+    def _append(self, data: bytes) -> None:
+        """Write a line; behind half a line, which a full disk has left, begin a new one."""
+        if self._is_torn:
+            os.write(self._fd, b"\n")
+        self._is_torn = False
+        written = os.write(self._fd, data)
+        if written < len(data):
+            self._is_torn = True
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
     def _open(self) -> int:
+        self._path.parent.mkdir(mode=_PRIVATE_DIR_MODE, exist_ok=True)  # somebody may have tidied it away
         return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE_FILE_MODE)
 
     def _make_room(self, more_bytes: int) -> None:

@@ -124,11 +124,11 @@ class Paths:
             try:
                 folder.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
             except OSError as exc:
-                code, what = (
-                    "state-dir-unusable",
-                    f"cannot make the folder {folder}: {exc.strerror}",
-                )
-                raise ConfigError(code, what, hint="make it writable, or set AUTOPILOT_HOME") from exc
+                from autopilot.config.room import unusable
+
+                what = f"cannot make the folder {folder}: {exc.strerror}"
+                hint = "make it writable, or set AUTOPILOT_HOME"
+                raise unusable("state-dir-unusable", what, exc, hint=hint) from exc
         return self
 
 

@@ -27,6 +27,7 @@ from autopilot.daemon.inbox import Inbox, StopAsked, Woken
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
+from autopilot.daemon.outlasting import Outlasting
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.statedir import check_state_dir
 from autopilot.daemon.store.engine import open_store
@@ -121,13 +122,14 @@ def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
 
 def _judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
     messages: tuple[Message, ...] = (Woken("start"),)
+    tick = Outlasting(loop)
     while True:
         if gap_ms := clockwork.slept_ms():
             logger("daemon").warning(Event.MACHINE_WOKE, slept_s=gap_ms // MS_PER_S)
-        clockwork.appoint(loop.tick(messages))
+        clockwork.appoint(tick(messages))
         if loop.is_done:
             return
-        messages = inbox.take(min(LONGEST_WAIT_S, loop.patience_s))
+        messages = inbox.take(min(LONGEST_WAIT_S, loop.patience_s, tick.patience_s))
 
 
 @contextmanager

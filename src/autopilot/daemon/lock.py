@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import fcntl
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
+from autopilot.config.room import unusable
 from autopilot.schemas.errors import ConfigError, RefusedError
 
 if TYPE_CHECKING:
@@ -31,13 +32,13 @@ def daemon_lock(path: Path) -> Iterator[None]:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as exc:
-        raise ConfigError(
-            "lock-unusable", f"cannot open {path}: {exc.strerror}", hint="make the folder writable"
-        ) from exc
+        what = f"cannot open {path}: {exc.strerror}"
+        raise unusable("lock-unusable", what, exc, hint="make the folder writable") from exc
     try:
         _take(fd, path)
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
+        with suppress(OSError):  # a full disk: the lock is held, and the pid is only told to a person
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         yield
     finally:
         os.close(fd)

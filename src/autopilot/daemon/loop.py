@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 MAX_PUBLISHERS = 2
 _DRAIN_LOOK_S = 1.0
+_SILENCE_S = 600.0
 _FATAL_PREFIX = "database-"
 _BUSY = "database-busy"
 
@@ -55,6 +56,7 @@ class Loop:
         self._broken: dict[str, Hold] = {}
         self._stops = 0
         self._drain_until_s = 0.0
+        self._told_s: dict[str, float] = {}
 
     @property
     def is_draining(self) -> bool:
@@ -98,7 +100,8 @@ class Loop:
             AutopilotError: the store failed.
         """
         self._shop.store.check_place()
-        for message in messages:
+        # Who asks us to end is heard even where nothing can be written.
+        for message in sorted(messages, key=lambda message: not isinstance(message, StopAsked)):
             self._contain(partial(self._take, message))
         self._contain(self._refresh)
         self._contain(self._stop_what_must)
@@ -182,7 +185,7 @@ class Loop:
         except Exception as error:
             if is_fatal(error):
                 raise
-            logger("daemon").error(Event.TICK_FAILED, **faults.told(error))
+            self._tell_failed(error)
             is_unreadable = isinstance(error, ValueError | TypeError)
         if is_unreadable:  # not above: the error holds on to the cursor that failed, and that to its snapshot
             self._mend_rows()
@@ -195,7 +198,15 @@ class Loop:
         except Exception as error:
             if is_fatal(error):
                 raise
-            logger("daemon").error(Event.TICK_FAILED, **faults.told(error))
+            self._tell_failed(error)
+
+    def _tell_failed(self, error: Exception) -> None:
+        """Log a fault; the same one again only after a while, for ticks come as often as once a second."""
+        told, now_s = faults.told(error), self._shop.clock.monotonic_s()
+        fresh = {text: at_s for text, at_s in self._told_s.items() if now_s - at_s < _SILENCE_S}
+        if told["error"] not in fresh:
+            logger("daemon").error(Event.TICK_FAILED, **told)
+        self._told_s = {told["error"]: now_s, **fresh}
 
     def _guard(self, ticket: Ticket, act: Callable[[], object]) -> None:
         """Let one ticket's fault stop that ticket, with its reason, and nothing else."""

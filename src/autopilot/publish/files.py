@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from autopilot.config.atomic import write_atomically
+from autopilot.config.room import once_there_is_room
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.publication import PublishRequest, PublishSpec, PullStateSpec
 from autopilot.schemas.records import faults_of
@@ -52,13 +53,14 @@ def read_request(path: Path) -> tuple[PublishRequest | None, str]:
 
 
 def write_verdict(path: Path, verdict: PublishVerdict) -> None:
-    """Put the verdict in place as a whole.
+    """Put the verdict in place as a whole. A full disk is waited out.
 
     Raises:
-        OSError: it could not be written.
+        OSError: it could not be written, and not for want of room.
     """
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_atomically(path, (verdict.model_dump_json(indent=1) + "\n").encode())
+    content = (verdict.model_dump_json(indent=1) + "\n").encode()
+    once_there_is_room(lambda: write_atomically(path, content))
 
 
 def write_report(path: Path, report: PullStateReport) -> None:

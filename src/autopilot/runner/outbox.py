@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.atomic import write_atomically
 from autopilot.config.journal import append_line
 from autopilot.config.paths import EVENTS_FILE, RESULT_FILE
+from autopilot.config.room import once_there_is_room
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,12 +45,12 @@ class Outbox:
         append_line(self.run_dir / EVENTS_FILE, entry)
 
     def write_result(self, result: RunResult) -> None:
-        """Say how the run ended; the daemon acts on this file alone.
+        """Say how the run ended; the daemon acts on this file alone. A full disk is waited out.
 
         Raises:
-            OSError: it could not be written.
+            OSError: it could not be written, and not for want of room.
         """
-        write_record(self.run_dir / RESULT_FILE, result)
+        once_there_is_room(lambda: write_record(self.run_dir / RESULT_FILE, result))
 
 
 def write_record(path: Path, record: BaseModel) -> None:

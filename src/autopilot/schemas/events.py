@@ -15,6 +15,8 @@ class Event(StrEnum):
     DAEMON_READY = "daemon.ready"
     DAEMON_STOPPED = "daemon.stopped"
     DAEMON_FAILED = "daemon.failed"
+    STATE_UNSAVED = "state.unsaved"
+    STATE_SAVED = "state.saved"
     MACHINE_WOKE = "machine.woke"
     CONFIG_RELOADED = "config.reloaded"
     CONFIG_REFUSED = "config.refused"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import unicodedata
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
@@ -87,7 +87,14 @@ def flush() -> None:
 
 def complain(text: str) -> None:
     """Print a line on standard error."""
-    print(clean(f"autopilot: {text}"), file=sys.stderr)
+    _complain(f"autopilot: {text}")
+
+
+def _complain(text: str) -> None:
+    """Print on standard error; where that is closed or full, the exit code has to say it alone."""
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(clean(text), file=sys.stderr)
 
 
 def refuse(error: AutopilotError, *, as_json: bool) -> ExitCode:
@@ -97,7 +104,7 @@ def refuse(error: AutopilotError, *, as_json: bool) -> ExitCode:
     else:
         complain(error.what)
         if error.hint:
-            print(clean(f"  → {error.hint}"), file=sys.stderr)
+            _complain(f"  → {error.hint}")
     return error.exit_code
 
 

@@ -12,7 +12,7 @@ from autopilot.config.private import keep_private
 from autopilot.daemon.cli import console
 from autopilot.daemon.cli.usage import Parser, unknown
 from autopilot.daemon.cli.verbs import VERBS, load
-from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.errors import AutopilotError, ExitCode, TransientError
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
@@ -60,7 +60,32 @@ def run(argv: Sequence[str]) -> ExitCode:
     except Exception as error:
         from autopilot.daemon.cli import crash
 
-        return crash.report(error, argv=argv, as_json=as_json)
+        full = _for_want_of_room(error)
+        return (
+            console.refuse(full, as_json=as_json) if full else crash.report(error, argv=argv, as_json=as_json)
+        )
+
+
+def _for_want_of_room(error: Exception) -> AutopilotError | None:
+    """Tell a full disk from a bug."""
+    from autopilot.config.room import is_full
+
+    if not isinstance(error, OSError) or not is_full(error):
+        return None
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        _drop_output()
+        return _output_lost(error)
+    where = f" {error.filename}" if error.filename else ""
+    what = f"no room left to write{where}: {error.strerror}"
+    return TransientError("disk-full", what, hint="free disk space, then repeat the command")
+
+
+def _output_lost(error: OSError) -> AutopilotError:
+    what = f"the output could not be written: {error.strerror}"
+    return AutopilotError("output-lost", what, hint="make room where it goes")
 
 
 def _run(argv: Sequence[str]) -> ExitCode:
@@ -91,8 +116,7 @@ def _flush() -> None:
         raise
     except OSError as exc:
         _drop_output()
-        what = f"the output could not be written: {exc.strerror}"
-        raise AutopilotError("output-lost", what, hint="make room where it goes") from exc
+        raise _output_lost(exc) from exc
 
 
 def _drop_output() -> None:
@@ -119,7 +143,20 @@ def _finish(argv: Sequence[str]) -> NoReturn:
     keep_private()
     for stream in (sys.stdout, sys.stderr):
         _show_every_character(stream)
-    sys.exit(run(argv))
+    try:
+        code = run(argv)
+    finally:
+        _let_complaints_go()
+    sys.exit(code)
+
+
+def _let_complaints_go() -> None:
+    """Drop what standard error cannot take, or the interpreter ends with 120 instead of our code."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def _show_every_character(stream: TextIO | None) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import exc as sa_exc
 
 from autopilot.config.atomic import sync_folder
+from autopilot.config.room import has_no_room, is_full
 from autopilot.daemon.store import copies
 from autopilot.schemas.errors import ConfigError, RefusedError, TransientError
 from autopilot.schemas.units import iso_utc
@@ -85,8 +86,9 @@ def translated(database: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours; broken constraints pass, for the caller knows what they mean.
 
     Raises:
-        ConfigError: `database-damaged`, `database-full` or `database-unwritable`.
-        TransientError: `database-busy`: another process held the write lock for longer than we wait.
+        ConfigError: `database-damaged` or `database-unwritable`.
+        TransientError: `database-busy`: another process held the write lock for longer than we wait;
+            `database-full`: no room on the disk.
         RefusedError: `value-unstorable`: a number of more than 64 bits, or half a character in a text.
 
     Source: https://www.sqlite.org/rescode.html
@@ -105,14 +107,25 @@ def translated(database: Path) -> Iterator[None]:
             raise _busy(database) from exc
         if code in _DAMAGED:
             raise damaged(database, str(orig)) from exc
-        if code == sqlite3.SQLITE_FULL:
-            what = f"no room left to write the database {database}"
-            raise ConfigError("database-full", what, hint="free disk space") from exc
+        # Files beside the database that find no room are told as an I/O error.
+        if code == sqlite3.SQLITE_FULL or (code in _UNUSABLE and has_no_room(database.parent)):
+            raise _full(database) from exc
         if code in _UNUSABLE:
-            what = f"the database {database} cannot be written: {orig}"
-            hint = "check the owner and the disk of its folder"
-            raise ConfigError("database-unwritable", what, hint=hint) from exc
+            raise unwritable(database, str(orig)) from exc
         raise
+    except OSError as exc:
+        raise (_full(database) if is_full(exc) else unwritable(database, str(exc))) from exc
+
+
+def unwritable(database: Path, why: str) -> ConfigError:
+    """Build the error for a database that the machine does not let us use."""
+    what = f"the database {database} cannot be written: {why}"
+    return ConfigError("database-unwritable", what, hint="check the owner and the disk of its folder")
+
+
+def _full(database: Path) -> TransientError:
+    what = f"no room left to write the database {database}"
+    return TransientError("database-full", what, hint="free disk space; nothing that was confirmed is lost")
 
 
 def _busy(database: Path) -> TransientError:

@@ -1,0 +1,74 @@
+"""Whether the disk is full, and how a last word waits until there is room for it again.
+
+Must not decide what else waits: only what would be lost for good, a run's result and a publisher's verdict.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+from typing import TYPE_CHECKING
+
+from autopilot.schemas.errors import AutopilotError, ConfigError, TransientError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+_LEAST_BYTES = 64 * 1024
+_PAUSE_S = 1.0
+
+
+def is_full(error: OSError) -> bool:
+    """Tell whether it failed for want of room, which passes by itself or by a person's hand."""
+    return error.errno in _FULL
+
+
+def has_no_room(folder: Path) -> bool:
+    """Tell whether nothing can be written there: no room, or no entry left for a new file."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return False
+    has_entries = disk.f_files == 0 or disk.f_favail > 0  # some file systems do not count them
+    return disk.f_bavail * disk.f_frsize < _LEAST_BYTES or not has_entries
+
+
+def unusable(code: str, what: str, error: OSError, *, hint: str) -> AutopilotError:
+    """Build the error of a place that cannot be written: to be tried later where it is only full."""
+    if is_full(error):
+        return TransientError("disk-full", what, hint="free disk space")
+    return ConfigError(code, what, hint=hint)
+
+
+def once_there_is_room(write: Callable[[], None], *, pause_s: float = _PAUSE_S) -> None:
+    """Write something that must not be lost; while the disk is full, again and again.
+
+    Whoever started us ends that: by its own limit, or because it stops.
+
+    Raises:
+        OSError: it failed for another reason.
+    """
+    is_told = False
+    while True:
+        try:
+            return write()
+        except OSError as exc:
+            if not is_full(exc):
+                raise
+            if not is_told:
+                _tell(exc)
+            is_told = True
+        threading.Event().wait(pause_s)
+
+
+def _tell(error: OSError) -> None:
+    """Say why we wait, on an output that may lie on the same disk."""
+    try:
+        sys.stderr.write(f"waits for room on the disk: {error}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return

@@ -1,0 +1,57 @@
+"""Ticks that outlast a full disk: nothing can be moved or started meanwhile, and nothing is lost.
+
+Must not go on where state is damaged or in the wrong place: only room comes back by itself.
+Source: docs/decisions/0089.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from autopilot.config.logs import logger
+from autopilot.schemas.errors import TransientError
+from autopilot.schemas.events import Event
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from autopilot.daemon.inbox import Message
+    from autopilot.daemon.loop import Loop
+
+_FULL = "database-full"
+_LOOK_S = 2.0
+
+
+class Outlasting:
+    """Calls the loop, and remembers whether its last tick found room."""
+
+    def __init__(self, loop: Loop) -> None:
+        """Take the loop."""
+        self._loop = loop
+        self._is_full = False
+
+    @property
+    def patience_s(self) -> float:
+        """Give the seconds until the next look; without end while there is room."""
+        return _LOOK_S if self._is_full else math.inf
+
+    def __call__(self, messages: Iterable[Message]) -> int | None:
+        """Do one tick; None, to be called again, where the disk is full.
+
+        Raises:
+            AutopilotError: the store failed otherwise, or the daemon is on its way out: the next one goes on.
+        """
+        try:
+            next_ms = self._loop.tick(messages)
+        except TransientError as error:
+            if error.code != _FULL or self._loop.is_draining:
+                raise
+            if not self._is_full:
+                logger("daemon").error(Event.STATE_UNSAVED, error=error.what, hint=error.hint)
+            self._is_full = True
+            return None
+        if self._is_full:
+            logger("daemon").info(Event.STATE_SAVED)
+        self._is_full = False
+        return next_ms
