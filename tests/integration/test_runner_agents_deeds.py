@@ -106,3 +106,31 @@ def test_a_reinitialised_repository_is_flagged_and_the_users_is_as_it_was(
     assert any("changed the set-up of its repository" in warning for warning in result.warnings)
     assert (repo.checkout / ".git" / "config").read_bytes() == before
     assert {event.get("whose") for event in events_of(spec, "config.restored")} == {"run", "user"}
+
+
+@pytest.mark.field_report("GIT-023")
+def test_an_agents_git_starts_no_maintenance_of_its_own_that_our_reaper_would_tear(
+    host: Host, repo: Repo, tmp_path: Path
+) -> None:
+    """Thousands of loose objects, as many as make git collect; one commit; then everything is ended."""
+    body = """
+    import zlib, hashlib
+    objects = git("rev-parse", "--path-format=absolute", "--git-path", "objects").stdout.decode().strip()
+    for number in range(7000):
+        raw = b"blob 4\\0%04d" % number
+        sha = hashlib.sha1(raw).hexdigest()
+        os.makedirs(f"{objects}/{sha[:2]}", exist_ok=True)
+        open(f"{objects}/{sha[:2]}/{sha[2:]}", "wb").write(zlib.compress(raw))
+    open("answer.txt", "w").write("right\\n")
+    git("add", "-A")
+    git("commit", "-q", "-m", "The right answer")
+    note(git("config", "gc.auto").stdout.decode().strip())
+    note(git("config", "maintenance.auto").stdout.decode().strip())
+    """
+    agent = write_agent(tmp_path / "bin", "loose", body)
+    spec = host.spec(repo, AgentSpec(name="mine", kind="command", argv=(str(agent.path),)))
+    assert run_here(spec).outcome is Outcome.COMMITTED
+    assert agent.notes() == ["0", "false"]
+    left = [path.name for path in (spec.run_dir / "repo.git").rglob("*") if path.is_file()]
+    assert [name for name in left if name.startswith(("tmp_pack", "gc.pid", "maintenance.lock"))] == []
+    assert [name for name in left if name.endswith(".pack")] == []

@@ -89,6 +89,13 @@ class Backup(Input):
     keep_files: Positive = Field(description="copies kept of each kind: daily, before a migration, by hand")
 
 
+class Gc(Input):
+    """What is cleaned up, and when. Work that is not pushed is saved before anything goes."""
+
+    auto_delete: bool = Field(description="the nightly clean-up removes; else it only writes its report")
+    keep_days: Positive = Field(description="days that a finished ticket's folders stay")
+
+
 class Awake(Input):
     """The lock that keeps the machine from sleeping while a run goes on."""
 
@@ -140,6 +147,7 @@ class Settings(Input):
     logs: Logs
     backup: Backup
     awake: Awake
+    gc: Gc
     agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")
     repositories: tuple[Repo, ...] = Field(
         default=(), alias="repo", description="the repositories that tickets may name"

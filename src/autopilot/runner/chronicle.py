@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from autopilot.runner.state import create_state, merge_state, read_state
+from autopilot.runner.state import create_state, update_state
 from autopilot.schemas.agent_state import SCHEMA_VERSION, AgentState
-from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
 from autopilot.schemas.machine import WaitingFor
 from autopilot.schemas.run import Outcome
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 STATE_FILE = "agent-state.json"
 PHASES = ("Init", "Plan", "Dev", "Review", "Commit", "Report")
 INIT, PLAN, DEV, REVIEW, COMMIT, REPORT = range(len(PHASES))
-_TRIES = 5
 _PARKED: Mapping[Outcome, WaitingFor] = {
     Outcome.ASKED: WaitingFor.QUESTIONS,
     Outcome.NO_CHANGES: WaitingFor.NO_CHANGES,
@@ -153,15 +151,8 @@ class Chronicle:
         }
 
     def _merge(self, patch: Mapping[str, Any]) -> None:
-        """Write a patch; when somebody steered in between, read again."""
-        for turn in range(_TRIES):
-            try:
-                merge_state(self._path, patch, seen_rev=read_state(self._path).rev)
-            except TransientError:
-                if turn + 1 == _TRIES:
-                    raise
-            else:
-                return
+        """Write a patch; when somebody steered in between, it is read again."""
+        update_state(self._path, patch)
 
     def _now(self) -> str:
         return iso_utc(self._clock.now_ms())

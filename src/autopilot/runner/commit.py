@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
+from autopilot.runner.places import UPLOAD_PACK
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
@@ -83,13 +84,15 @@ def keep_agents_commits(judge: Judge) -> Kept:
         named = _named_by_refs(judge)
     except GitError as exc:
         return Kept((), (f"the agent's repository cannot be read: {exc.what}",))
-    wanted = [sha for sha in dict.fromkeys((*_head(judge, named), *named.values())) if not _has(judge, sha)]
+    wanted = [
+        sha for sha in dict.fromkeys((*_head(judge, named), *named.values())) if not has_commit(judge, sha)
+    ]
     kept, notes = [], []
     for number, sha in enumerate(wanted[:_MAX_KEPT], start=1):
         try:
             judge.git.run(
                 *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
-                *("--", str(repository), f"{sha}:{AGENT_REFS}{number}"),
+                *(UPLOAD_PACK, "--", str(repository), f"{sha}:{AGENT_REFS}{number}"),
                 git_dir=judge.place,
             )
             kept.append(sha)
@@ -134,8 +137,8 @@ def _head(judge: Judge, named: dict[str, str]) -> list[str]:
     return [sha] if sha else []
 
 
-def _has(judge: Judge, sha: str) -> bool:
-    """Tell whether our repository has the object, its own or borrowed."""
+def has_commit(judge: Judge, sha: str) -> bool:
+    """Tell whether our repository has a commit, its own or borrowed."""
     try:
         judge.git.run("cat-file", "-e", sha, git_dir=judge.place)
     except GitError:

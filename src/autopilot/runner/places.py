@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from autopilot.config.git import Git
 
+UPLOAD_PACK = "--upload-pack=git --work-tree=/ upload-pack"
+"""For a fetch from a stranger's repository: one whose `core.worktree` leads nowhere could not pack."""
 _SHA256_DIGITS = 64
 
 

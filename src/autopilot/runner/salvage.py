@@ -17,10 +17,11 @@ from pydantic import ValidationError
 from autopilot.config.atomic import sync_folder
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
+from autopilot.config.paths import JUDGE_REPOSITORY
 from autopilot.config.removal import remove_tree
 from autopilot.runner.changes import scope_of, shown_path
-from autopilot.runner.commit import AGENT_REFS, Kept, commit_tree, keep_agents_commits
-from autopilot.runner.judge import Judge, Pristine, absent_by_sparse_checkout
+from autopilot.runner.commit import AGENT_REFS, Kept, commit_tree, has_commit, keep_agents_commits
+from autopilot.runner.judge import Judge, Pristine, Snapshot, absent_by_sparse_checkout
 from autopilot.runner.locks import held
 from autopilot.runner.outbox import write_record
 from autopilot.runner.places import make_borrower
@@ -52,10 +53,13 @@ class UnsavedError(AutopilotError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A worktree to be saved: who made it, where it is now, and where everything else is."""
+    """A worktree to be saved: who made it, where it is now, and where everything else is.
+
+    Without a folder, because it is gone, only commits are saved: the agent's own and those of our rounds.
+    """
 
     record: WorktreeRecord
-    folder: Path
+    folder: Path | None
     run_dir: Path
     mirror: Path
     place: Path
@@ -77,7 +81,9 @@ def salvage(git: Git, finding: Finding) -> Salvage:
         try:
             return _saved(git, finding)
         except GitError as exc:
-            raise UnsavedError("work-unsaved", f"{finding.folder} could not be saved: {exc.what}") from exc
+            raise UnsavedError(
+                "work-unsaved", f"{finding.folder or finding.run_dir} could not be saved: {exc.what}"
+            ) from exc
 
 
 def salvages(place: Path) -> tuple[Salvage, ...]:
@@ -88,32 +94,58 @@ def salvages(place: Path) -> tuple[Salvage, ...]:
 
 def _saved(git: Git, finding: Finding) -> Salvage:
     judge = _judge(git, finding)
-    commits = keep_agents_commits(judge) if os.path.lexists(judge.workspace.repository) else Kept(())
-    if commits.notes:
-        raise UnsavedError("work-unsaved", commits.notes[0])
+    kept = keep_agents_commits(judge) if os.path.lexists(judge.workspace.repository) else Kept(())
+    if kept.notes:
+        raise UnsavedError("work-unsaved", kept.notes[0])
+    commits = (*kept.shas, *_own_commits(judge, finding.run_dir / JUDGE_REPOSITORY))
+    snapshot = _snapshot(judge, finding) if finding.folder is not None else _nothing(judge)
+    mark = (finding.record.run_id, snapshot.tree, set(commits))
+    for old in salvages(finding.place):
+        if (old.run_id, old.tree, set(old.agent_commits)) == mark and _is_whole(old):
+            return old
+    head = _head(judge, finding, snapshot.tree) if snapshot.is_changed else None
+    return _write(judge, finding, tree=snapshot.tree, head=head, commits=commits)
+
+
+def _snapshot(judge: Judge, finding: Finding) -> Snapshot:
     pristine = _pristine(judge)
     snapshot = judge.snapshot(pristine, absent=absent_by_sparse_checkout(judge))
     if snapshot.problems:
         raise UnsavedError("work-unsaved", snapshot.problems[0])
-    if faults := unsaved_submodules(judge):
+    if faults := unsaved_submodules(judge, made_at=finding.record.path):
         raise UnsavedError("submodule-unsaved", faults[0])
-    for old in salvages(finding.place):
-        same = (old.run_id, old.tree, set(old.agent_commits)) == (
-            finding.record.run_id,
-            snapshot.tree,
-            set(commits.shas),
+    return snapshot
+
+
+def _nothing(judge: Judge) -> Snapshot:
+    tree = judge.git.run("rev-parse", f"{judge.workspace.base_sha}^{{tree}}", git_dir=judge.place)
+    return Snapshot(tree.decode().strip(), is_changed=False)
+
+
+def _own_commits(judge: Judge, place: Path) -> list[str]:
+    """Bring the commits of our own rounds here, which may never have been published."""
+    if not place.is_dir() or place.is_symlink():
+        return []
+    listed = os.fsdecode(
+        judge.git.run("ls-remote", "--refs", "--", str(place), "refs/heads/*", f"{AGENT_REFS}*")
+    )
+    shas = dict.fromkeys(line.partition("\t")[0] for line in listed.splitlines())
+    wanted = [sha for sha in shas if not has_commit(judge, sha)]
+    for number, sha in enumerate(wanted, start=1):
+        judge.git.run(
+            *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", str(place)),
+            f"{sha}:{AGENT_REFS}round/{number}",
+            git_dir=judge.place,
         )
-        if same and _is_whole(old):
-            return old
-    head = _head(judge, finding, snapshot.tree) if snapshot.is_changed else None
-    return _write(judge, finding, tree=snapshot.tree, head=head, commits=commits.shas)
+    return wanted
 
 
 def _judge(git: Git, finding: Finding) -> Judge:
     """Make a repository of ours for this alone; the base is asked of our own mirror."""
     record, repository = finding.record, finding.run_dir / "repo.git"
     admin = repository / "worktrees" / record.path.name
-    workspace = Workspace(finding.folder, repository, admin, b"", record.base_sha)
+    folder = finding.folder or finding.run_dir / "no-worktree"
+    workspace = Workspace(folder, repository, admin, b"", record.base_sha)
     filters = LFS_CONFIG if record.uses_lfs else {}
     git.run("cat-file", "-e", f"{record.base_sha}^{{commit}}", git_dir=finding.mirror)
     judge = Judge(git, finding.run_dir / RESCUE_REPOSITORY, finding.mirror, workspace, filters)
@@ -165,7 +197,7 @@ def _write(
             agent_commits=commits,
             files=tuple(line.path for line in scope[:MAX_NAMED]),
             changed_files=len(scope),
-            left_out=_left_out(judge),
+            left_out=_left_out(judge) if finding.folder is not None else (),
             bundle=final / _BUNDLE if digest else None,
             bundle_sha256=digest,
             patch=final / _PATCH if head else None,

@@ -35,6 +35,17 @@ _CEILING, _HOPELESS = "ceiling", "hopeless"
 _SPOKEN_CHARS = 500
 _MAX_SPOKEN = 2000
 _SPEND_PAUSE_S = 0.5
+# Maintenance that detaches itself would be ended with the agent, and leave half a pack behind each time.
+_GIT_CONFIG = """\
+[commit]
+	gpgsign = false
+[gc]
+	auto = 0
+	autoDetach = false
+[maintenance]
+	auto = false
+	autoDetach = false
+"""
 _TIMEOUTS: Mapping[str, str] = {
     "wall": "the run took longer than it may",
     "silence": "the agent said nothing for too long",
@@ -82,7 +93,7 @@ def environment(shop: Shop, launch: Launch) -> dict[str, str]:
     """Build the agent's environment: its own credentials, our mark, a HOME with the recorded identity."""
     home, spec = shop.spec.run_dir / "home", shop.spec
     identity = f"[user]\n\tname = {_quoted(spec.identity.name)}\n\temail = {_quoted(spec.identity.email)}\n"
-    (home / ".gitconfig").write_text(f"{identity}[commit]\n\tgpgsign = false\n", encoding="utf-8")
+    (home / ".gitconfig").write_text(identity + _GIT_CONFIG, encoding="utf-8")
     return agent_environment(
         None,
         home=home,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.atomic import write_atomically
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+_TRIES = 5
 _RESERVED = frozenset({"rev", "schemaVersion"})
 
 
@@ -73,6 +74,19 @@ def merge_state(path: Path, patch: Mapping[str, Any], *, seen_rev: int) -> Agent
             raise TransientError("state-moved", what, hint="read it again")
         document = _document(old)
         return _write(path, {**document, **_merged(document, patch), "rev": old.rev + 1})
+
+
+def update_state(path: Path, patch: Mapping[str, Any]) -> AgentState:
+    """Change the document whatever its revision is; when somebody wrote in between, read again.
+
+    Raises:
+        TransientError: somebody wrote in between every time.
+        InvariantError: the file or the result is no valid document; the file is as it was.
+    """
+    for _ in range(_TRIES - 1):
+        with suppress(TransientError):
+            return merge_state(path, patch, seen_rev=read_state(path).rev)
+    return merge_state(path, patch, seen_rev=read_state(path).rev)
 
 
 def _merged(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:

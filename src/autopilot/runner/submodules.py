@@ -6,28 +6,33 @@ Must not run git inside it: its commits are fetched by name, its files are read 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.runner.changes import GITLINK_MODE, shown_path
+from autopilot.runner.places import UPLOAD_PACK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from autopilot.runner.judge import Judge
 
 _MAX_LINK_BYTES = 4096
 
 
-def unsaved_submodules(judge: Judge) -> list[str]:
+def unsaved_submodules(judge: Judge, *, made_at: Path) -> list[str]:
     """Say of each submodule in the worktree why it cannot be given up; nothing where all is published.
+
+    Args:
+        judge: our repository and the worktree.
+        made_at: where the worktree was made; links in it count from there.
 
     Raises:
         GitError: our own repository cannot be used.
     """
-    faults = ((path, _fault(judge, path, sha)) for path, sha in _submodules(judge))
+    faults = ((path, _fault(judge, made_at, path, sha)) for path, sha in _submodules(judge))
     return [f"the submodule {shown_path(path)} {fault}" for path, fault in faults if fault]
 
 
@@ -39,11 +44,11 @@ def _submodules(judge: Judge) -> Iterator[tuple[bytes, str]]:
             yield path, head.split(b" ")[2].decode()
 
 
-def _fault(judge: Judge, path: bytes, sha: str) -> str:
+def _fault(judge: Judge, made_at: Path, path: bytes, sha: str) -> str:
     folder = judge.workspace.worktree / os.fsdecode(path)
     if folder.is_symlink() or not folder.is_dir() or not any(folder.iterdir()):
         return ""
-    repository = _repository_of(folder)
+    repository = _repository_of(folder, made_at / os.fsdecode(path))
     if repository is None:
         return "is a folder whose repository cannot be found"
     try:
@@ -55,8 +60,8 @@ def _fault(judge: Judge, path: bytes, sha: str) -> str:
         return f"cannot be compared with its commit {sha[:12]}: {exc.what}"
 
 
-def _repository_of(folder: Path) -> Path | None:
-    """Follow a submodule's `.git` as data. Source: gitrepository-layout(5), gitfile."""
+def _repository_of(folder: Path, made_at: Path) -> Path | None:
+    """Follow a submodule's `.git` as data, from where it was written. Source: gitrepository-layout(5)."""
     link = folder / ".git"
     if link.is_dir() and not link.is_symlink():
         return link
@@ -64,7 +69,8 @@ def _repository_of(folder: Path) -> Path | None:
         text = os.fsdecode(read_plain(link, max_bytes=_MAX_LINK_BYTES)).strip()
     except UnreadableError:
         return None
-    return folder / text.removeprefix("gitdir:").strip() if text.startswith("gitdir:") else None
+    named = os.path.normpath(made_at / text.removeprefix("gitdir:").strip())
+    return Path(named) if text.startswith("gitdir:") else None
 
 
 def _fetched(judge: Judge, repository: Path, sha: str) -> set[str]:
@@ -72,7 +78,8 @@ def _fetched(judge: Judge, repository: Path, sha: str) -> set[str]:
     out = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "HEAD", "refs/heads/*"))
     tracked = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "refs/remotes/*", "refs/tags/*"))
     judge.git.run(
-        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", "--", str(repository), sha),
+        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", UPLOAD_PACK),
+        *("--", str(repository), sha),
         git_dir=judge.place,
     )
     return _names(out) - _names(tracked)

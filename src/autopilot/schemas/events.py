@@ -79,6 +79,8 @@ class Event(StrEnum):
     AWAKE_HELD = "awake.held"
     AWAKE_RELEASED = "awake.released"
     AWAKE_UNAVAILABLE = "awake.unavailable"
+    GC_REPORTED = "gc.reported"
+    MIRROR_PACKED = "mirror.packed"
     DIGEST_WRITTEN = "digest.written"
     STORE_MIGRATED = "store.migrated"
     STORE_RESTORED = "store.restored"

@@ -51,6 +51,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "restore": "put a backup in the place of the queue; the present one is moved aside",
         "doctor": "check this machine and configuration",
         "config": "show, check or describe the configuration",
+        "gc": "show what can be cleaned up, or clean it up",
         "daemon": "run the daemon in the foreground, or stop the one that runs",
         "demo": "watch three tickets go through the whole machine",
         "completion": "print shell completion",

@@ -1,0 +1,188 @@
+"""Takes away what may go: asked again in the transaction that takes it, saved, then deleted.
+
+Must not remove what could not be saved, and must leave nothing undecided when it is killed: a folder is
+renamed first, and under its new name the next sweep knows what to do with it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from autopilot.config.git import Git
+from autopilot.config.logs import logger
+from autopilot.config.removal import remove_tree, set_aside
+from autopilot.daemon.gc import standing
+from autopilot.daemon.gc.artifacts import copy_artifacts
+from autopilot.daemon.gc.item import Deed
+from autopilot.daemon.gc.survey import strange
+from autopilot.daemon.specs import request_path, verdict_path
+from autopilot.daemon.store import queries_runs
+from autopilot.runner.chronicle import STATE_FILE
+from autopilot.runner.owned import is_made_by, record_of
+from autopilot.runner.salvage import Finding, UnsavedError, salvage
+from autopilot.runner.state import update_state
+from autopilot.runner.worktree import TRASH
+from autopilot.schemas.errors import AutopilotError, InvariantError, RefusedError, TransientError
+from autopilot.schemas.events import Event
+from autopilot.schemas.units import iso_utc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from autopilot.daemon.desk import Desk
+    from autopilot.daemon.gc.item import Item
+    from autopilot.daemon.gc.refusals import Refusals
+
+SCRATCH = "gc-git"
+
+
+def remove(desk: Desk, item: Item, refusals: Refusals) -> Deed:
+    """Remove one thing, or say why it stays."""
+    now_ms = desk.clock.now_ms()
+    if (resting := refusals.resting(item.path, now_ms)) is not None:
+        until = iso_utc(resting.next_ms)
+        return Deed(
+            item=item, is_removed=False, told=f"{resting.reason}; tried again after {until}", is_news=False
+        )
+    try:
+        _REMOVERS[item.kind](desk, item)
+    except TransientError as exc:
+        return Deed(item=item, is_removed=False, told=exc.what)
+    except (AutopilotError, OSError) as exc:
+        reason = exc.what if isinstance(exc, AutopilotError) else str(exc)
+        is_news = refusals.note(item.path, reason, now_ms)
+        if is_news:
+            logger("gc").warning(Event.WORK_KEPT, path=str(item.path), reason=reason)
+        return Deed(item=item, is_removed=False, told=reason, is_news=is_news)
+    refusals.forget(item.path)
+    return Deed(item=item, is_removed=True)
+
+
+def _worktree(desk: Desk, item: Item) -> None:
+    """Take a worktree's name away, save it, then delete it; what cannot be saved gets its name back."""
+    aside = desk.paths.worktrees / TRASH / f"{item.ticket}-before-gc-{secrets.token_hex(4)}"
+    aside.parent.mkdir(mode=0o700, exist_ok=True)
+    with desk.store.write() as conn:
+        _ask_again(desk, conn, item)
+        item.path.rename(aside)
+    try:
+        _earlier_worktree(desk, replace(item, path=aside), was=item.path)
+    except UnsavedError:
+        with suppress(OSError):
+            if not item.path.exists():
+                aside.rename(item.path)
+        raise
+
+
+def _earlier_worktree(desk: Desk, item: Item, was: Path | None = None) -> None:
+    """Save and delete a worktree that no longer stands in its ticket's place."""
+    with desk.store.read() as conn:
+        _ask_again(desk, conn, item)
+    run_dir = desk.paths.run_dir(item.run or "")
+    _save(desk, item, folder=item.path)
+    artifacts = desk.paths.salvage / (item.ticket or "") / "artifacts" / run_dir.name
+    more = (request_path(desk.paths, run_dir.name), verdict_path(desk.paths, run_dir.name))
+    copy_artifacts(run_dir, artifacts, worktree=item.path, more=more)
+    _note_removal(desk, run_dir, artifacts)
+    gone = set_aside(item.path)
+    logger("gc").info(
+        Event.WORKTREE_REMOVED, ticket=item.ticket, run=run_dir.name, path=str(was or item.path)
+    )
+    remove_tree(gone)
+
+
+def _note_removal(desk: Desk, run_dir: Path, artifacts: Path) -> None:
+    """Write into the run's record that its worktree was tidied away, and where its artefacts lie."""
+    patch = {"worktreeRemovedAt": iso_utc(desk.clock.now_ms()), "artifactsPath": str(artifacts)}
+    for place in (run_dir, artifacts):
+        with suppress(InvariantError):  # a run that was killed at its start has no record, or an invalid one
+            update_state(place / STATE_FILE, patch)
+
+
+def _save(desk: Desk, item: Item, *, folder: Path | None) -> None:
+    """Save what a run left.
+
+    Raises:
+        UnsavedError: it could not be.
+    """
+    run_dir = desk.paths.run_dir(item.run or "")
+    record = record_of(run_dir)
+    if record is None:
+        if folder is None:
+            return  # it never had a worktree, so nothing was ever committed in its repositories
+        raise UnsavedError("worktree-unknown", f"{item.path} was made by no run that wrote it down")
+    git = Git(desk.clock, desk.paths.state / SCRATCH, timeout_s=desk.settings.timeouts.git_s)
+    finding = Finding(
+        record=record,
+        folder=folder,
+        run_dir=run_dir,
+        mirror=desk.paths.mirror(record.repo),
+        place=desk.paths.salvage / record.ticket_id,
+        reason=item.why,
+    )
+    saved = salvage(git, finding)
+    if not saved.is_empty:
+        facts = {"files": saved.changed_files, "bundle": str(saved.bundle)}
+        logger("gc").info(Event.WORK_SALVAGED, ticket=record.ticket_id, run=record.run_id, **facts)
+
+
+def _run_repositories(desk: Desk, item: Item) -> None:
+    _save(desk, item, folder=None)
+    with desk.store.write() as conn:
+        _ask_again(desk, conn, item)
+        gone = [set_aside(part) for part in item.parts if part.exists()]
+    for path in gone:
+        remove_tree(path)
+
+
+def _orphan_run(desk: Desk, item: Item) -> None:
+    _save(desk, item, folder=None)
+    with desk.store.write() as conn:
+        if queries_runs.attempt(conn, item.path.name) is not None:
+            raise RefusedError("run-known", f"{item.path.name} is a run of ours after all")
+        gone = set_aside(item.path)
+    remove_tree(gone)
+
+
+def _whole(desk: Desk, item: Item) -> None:  # noqa: ARG001 - the shape of a remover
+    remove_tree(item.path)
+
+
+def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
+    """Ask again whether it may go; in a transaction that writes, no claim can come between.
+
+    Raises:
+        TransientError: it may not any more.
+    """
+    known = standing.find(conn, item.ticket or "")
+    keep_days, now_ms = desk.settings.gc.keep_days, desk.clock.now_ms()
+    if known is None:
+        raise TransientError("ticket-gone", f"{item.ticket} is not known any more")
+    if item.kind == "run-repositories":
+        verdict = standing.run_of(known, now_ms=now_ms, keep_days=keep_days)
+    else:
+        verdict = standing.worktree_of(conn, known, now_ms=now_ms, keep_days=keep_days)
+        record = record_of(desk.paths.run_dir(item.run or ""))
+        if record is None or not is_made_by(record, item.path):
+            raise TransientError("folder-changed", f"{item.path} is another folder than before")
+    if not verdict.may_go:
+        raise TransientError("ticket-moved", f"{item.ticket}: {verdict.why}")
+    if (stranger := strange(item.path)) is not None:
+        raise TransientError("folder-changed", f"{item.path}: {stranger}")
+
+
+_REMOVERS: Mapping[str, Callable[[Desk, Item], None]] = {
+    "worktree": _worktree,
+    "earlier-worktree": _earlier_worktree,
+    "run-repositories": _run_repositories,
+    "orphan-run": _orphan_run,
+    "staging": _whole,
+    "removing": _whole,
+    "demo": _whole,
+}
