@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from autopilot.config import capture
 from autopilot.config.call import Call, Exit, Rules
 from autopilot.config.orphans import adopt_orphans
-from autopilot.config.procinfo import ProcessId, all_pids, identity_of, is_alive, look, marked
+from autopilot.config.procinfo import ProcessId, all_pids, identity_of, is_alive, is_standing, look, marked
 from autopilot.config.proctree import kill_tree
 from autopilot.schemas.errors import TransientError
 
@@ -34,6 +34,7 @@ __all__ = [
     "adopt_orphans",
     "identity_of",
     "is_alive",
+    "is_standing",
     "kill_tree",
     "run",
     "spawn",

@@ -165,6 +165,12 @@ def is_alive(process: ProcessId) -> bool:
     return identity_of(process.pid) == process
 
 
+def is_standing(process: ProcessId) -> bool:
+    """Tell whether exactly this process was stopped by a signal or a debugger, and does nothing."""
+    seen = look(process.pid)
+    return seen is not None and seen.id == process and seen.is_stopped
+
+
 def marks_of(pid: int) -> frozenset[str] | None:
     """Give the marks a process was started with; None when its environment cannot be read."""
     value = _mark_value(pid)

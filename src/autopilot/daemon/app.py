@@ -7,8 +7,7 @@ and the first claim.
 from __future__ import annotations
 
 import os
-import signal
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,14 +15,14 @@ import psutil
 
 from autopilot.config import logs, procinfo
 from autopilot.config.logs import logger
-from autopilot.daemon import faults
+from autopilot.daemon import faults, signals
 from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.api.server import ControlServer
 from autopilot.daemon.backups import Backups
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.drafts import Drafts
-from autopilot.daemon.inbox import Inbox, StopAsked, Woken
+from autopilot.daemon.inbox import Inbox, Woken
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
@@ -38,8 +37,7 @@ from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from types import FrameType
+    from collections.abc import Callable
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
@@ -81,7 +79,7 @@ def run_daemon(
         current = Current(settings, config_file=paths.config_file, reload=reload)
         supervisor = Supervisor(clock=clock, inbox=inbox)
         shop = Shop(store, paths, clock, supervisor, current, _boot_ms(), procinfo.boot_id())
-        open_things.enter_context(_signals(inbox))
+        open_things.enter_context(signals.told_to(inbox))
         return _serve(shop, inbox)
 
 
@@ -130,22 +128,6 @@ def _judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
         if loop.is_done:
             return
         messages = inbox.take(min(LONGEST_WAIT_S, loop.patience_s, tick.patience_s))
-
-
-@contextmanager
-def _signals(inbox: Inbox) -> Iterator[None]:
-    def ask(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signal module's shape
-        inbox.put(StopAsked(signal.Signals(number).name))
-
-    wanted = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
-        wanted.append(signal.SIGHUP)
-    before = {number: signal.signal(number, ask) for number in wanted}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _boot_ms() -> int:

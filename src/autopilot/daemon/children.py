@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import autopilot
 from autopilot.config import environ
 from autopilot.config.logs import logger
-from autopilot.config.paths import EVENTS_FILE, PUBLISH_EVENTS_FILE, RUNNER_LOG, SPEC_FILE
+from autopilot.config.paths import EVENTS_FILE, LEASE_FILE, PUBLISH_EVENTS_FILE, RUNNER_LOG, SPEC_FILE
 from autopilot.config.proc import RUN_ID_VARIABLE
 from autopilot.daemon.specs import publish_dir
 from autopilot.daemon.supervisor import Launch
@@ -133,6 +133,8 @@ def _order(shop: Shop, key: str, *, journal: Path, fence: int) -> Order:
         wall_s=backstop_s(limits),
         grace_s=limits.kill_grace_s,
         keep_awake=_keeper(key, is_wanted=shop.settings.awake.enabled),
+        lease=journal.with_name(LEASE_FILE),
+        lease_s=shop.settings.daemon.lease_s,
     )
 
 

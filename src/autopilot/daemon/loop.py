@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 from autopilot.config.logs import logger
 from autopilot.daemon import faults, launching, publishing, recover, running
 from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
+from autopilot.daemon.leasing import Leasing
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, writes
 from autopilot.schemas.errors import AutopilotError, StaleTransitionError
 from autopilot.schemas.events import Event
@@ -53,6 +54,7 @@ class Loop:
         """
         self._shop = shop
         self._chores = chores
+        self._leases = Leasing()
         self._broken: dict[str, Hold] = {}
         self._stops = 0
         self._drain_until_s = 0.0
@@ -106,10 +108,11 @@ class Loop:
         self._contain(self._refresh)
         self._contain(self._stop_what_must)
         self._contain(self._judge)
+        renewal_ms = self._contain(partial(self._leases, self._shop))
         if self.is_draining:
-            return None
+            return renewal_ms
         self._contain(self._begin_publications)
-        moments = [self._contain(self._launch)]
+        moments = [renewal_ms, self._contain(self._launch)]
         moments += [self._contain(partial(chore, self._shop)) for chore in self._chores]
         return min((moment for moment in moments if moment is not None), default=None)
 
@@ -158,6 +161,9 @@ class Loop:
         shop = self._shop
         with shop.store.read() as conn:
             runs, publications = queries_runs.running(conn), queries_runs.publishing(conn)
+        shop.supervisor.forget_strangers(
+            {*(run.attempt.run_id for run in runs), *(each.publication.id for each in publications)}
+        )
         for run in runs:
             self._guard(run.ticket, partial(running.step, shop, run))
         for publication in publications:

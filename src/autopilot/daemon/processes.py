@@ -55,6 +55,14 @@ class Processes(Protocol):
         """
         ...
 
+    def is_standing(self, process: ProcessId) -> bool:
+        """Tell whether exactly this process lives but was stopped by a signal, and does nothing.
+
+        Raises:
+            OSError: we cannot look now.
+        """
+        ...
+
     def ask_to_end(self, process: ProcessId) -> None:
         """Send TERM to this process alone, if it lives.
 
@@ -85,6 +93,10 @@ class SystemProcesses:
     def is_alive(self, process: ProcessId) -> bool:
         """Look at number and start time: a number comes round again."""
         return proc.is_alive(process)
+
+    def is_standing(self, process: ProcessId) -> bool:
+        """Look at its state."""
+        return proc.is_standing(process)
 
     def ask_to_end(self, process: ProcessId) -> None:
         """Send the signal; who has just ended needs none."""

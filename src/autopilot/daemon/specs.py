@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from autopilot.config.paths import JUDGE_REPOSITORY, PUBLISH_FOLDER
+from autopilot.config.paths import JUDGE_REPOSITORY, LEASE_FILE, PUBLISH_FOLDER
 from autopilot.schemas.ids import slug
 from autopilot.schemas.publication import ForgeSpec, PublishSpec, PullQuestion, PullStateSpec
-from autopilot.schemas.run import RepoSpec, RunSpec
+from autopilot.schemas.run import Lease, RepoSpec, RunSpec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,6 +86,7 @@ def run_spec(
         agent=settings.agent(attempt.agent),
         identity=settings.identity,
         limits=settings.limits(),
+        lease=_lease(paths.run_dir(attempt.run_id), settings),
         output_language=settings.output_language,
         created_ms=now_ms,
     )
@@ -131,6 +132,7 @@ def publish_spec(
         attempted_heads=tuple(attempted),
         idempotency_key=publication.idempotency_key,
         fence=publication.fence,
+        lease=_lease(publish_dir(paths, publication.run_id), settings),
         identity=settings.identity,
         recorded_gates=tuple(gates),
         env_pass=repo.env_pass,
@@ -164,6 +166,10 @@ def pull_state_spec(
         kill_grace_s=limits.kill_grace_s,
         created_ms=now_ms,
     )
+
+
+def _lease(folder: Path, settings: Settings) -> Lease:
+    return Lease(file=folder / LEASE_FILE, lease_s=settings.daemon.lease_s)
 
 
 def _forge_spec(repo: Repo, paths: Paths) -> ForgeSpec:

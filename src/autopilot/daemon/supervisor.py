@@ -14,7 +14,7 @@ from autopilot.daemon.watch import Watch
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from autopilot.config.clock import Clock
@@ -126,6 +126,16 @@ class Supervisor:
     def live(self) -> Iterator[Watch]:
         """Give every watch whose child has not ended."""
         return (watch for watch in tuple(self._watches.values()) if watch.ending is None)
+
+    def held(self) -> dict[str, int]:
+        """Give the fence of each child that lives and moves on, by its key."""
+        return {watch.order.key: watch.order.fence for watch in self.live() if watch.is_steady}
+
+    def forget_strangers(self, known: Container[str]) -> None:
+        """Forget each ended child that no run or publication under way is about any more."""
+        for key in tuple(self._watches):
+            if key not in known:
+                self.forget_ended(key)
 
     def stop_all(self, why: str) -> list[str]:
         """Ask every child to end; name those that were not asked before."""

@@ -6,6 +6,7 @@ to the inbox, and the loop's thread writes. Must not tell of an end before the c
 
 from __future__ import annotations
 
+import math
 import stat
 import threading
 from contextlib import ExitStack
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from autopilot.config.journal import read_lines
 from autopilot.config.logs import logger
 from autopilot.daemon.inbox import Ended, Spent
+from autopilot.daemon.pulse import Pulse
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MAX_RUN_MICRO_USD, format_duration
 
@@ -44,6 +46,10 @@ class Order:
     """Backstop in seconds awake: the child has its own, shorter limits."""
     grace_s: float
     keep_awake: Callable[[ProcessId], AbstractContextManager[object]]
+    lease: Path | None = None
+    """The file by which the child is told that somebody looks after it; None: it expects nothing."""
+    lease_s: float = math.inf
+    """How long it may stand still before it is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +85,21 @@ class Watch:
         self._processes = processes
         self._clock = clock
         self._inbox = inbox
+        self._pulse = Pulse(process, order.lease, order.lease_s, processes=processes, clock=clock)
         self._asked = ""
         self._awake: ExitStack | None = None
         self._overdue_at_s = clock.monotonic_s() + order.wall_s
         self._kill_at_s: float | None = None
-        self._is_over = self._is_overdue = self._is_postponed = False
+        self._is_over = self._is_overdue = self._is_postponed = self._has_stood = False
         self._pause = threading.Event()
         self._offset = 0
         self._spent = -1
         self._thread: threading.Thread | None = None
+
+    @property
+    def is_steady(self) -> bool:
+        """Tell whether the child lives and moves on, as far as is known."""
+        return self.ending is None and self._pulse.is_steady
 
     def start(self) -> None:
         """Watch from now on, in a thread of its own."""
@@ -144,6 +156,7 @@ class Watch:
             self._awake.enter_context(self.order.keep_awake(self.process))
         if not self._is_alive():
             return True
+        self._has_stood = self._pulse.beat()
         self._read_journal()
         if self._kill_at_s is not None:
             return now_s >= self._kill_at_s
@@ -152,7 +165,7 @@ class Watch:
             self._ask_to_end(now_s)
             return False
         self._is_overdue = now_s > self._overdue_at_s
-        return self._is_overdue
+        return self._is_overdue or self._has_stood
 
     def _ask_to_end(self, now_s: float) -> None:
         """TERM to the child alone, which ends its own tree and writes how far it came."""
@@ -216,6 +229,9 @@ class Watch:
     def _told(self) -> str:
         if self._is_overdue:
             return f"the process outlived its {format_duration(self.order.wall_s)} and was killed"
+        if self._has_stood:
+            lease = format_duration(self.order.lease_s)
+            return f"the process stood still (stopped by a signal) for its lease of {lease} and was killed"
         code = self._child.poll() if self._child is not None else None
         if code is None:
             return "the process is gone"

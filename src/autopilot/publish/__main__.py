@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import signal
 import sys
+import threading
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
+from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.config.private import keep_private
 from autopilot.publish import inquiry, verdicts
@@ -61,6 +63,8 @@ def main(argv: Sequence[str]) -> int:
 
 def _publish(spec_file: Path, clock: Clock) -> None:
     spec = read_spec(spec_file)
+    if spec.lease is not None:
+        LeaseWatch(spec.lease.file, spec.lease.lease_s, clock=clock, on_lost=_stop_ourselves).start()
     run(spec, Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id), clock)
 
 
@@ -126,6 +130,11 @@ def _context(spec: PublishSpec, progress: Progress, clock: Clock, folder: Path) 
 
 class Told(BaseException):
     """We were told to stop. No `except Exception` on the way swallows it; every `finally` is run."""
+
+
+def _stop_ourselves() -> None:
+    """Nobody looks after us: end as if we had been told to, on the thread that is at work."""
+    signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
+from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
 from autopilot.config.private import keep_private
@@ -23,6 +24,7 @@ from autopilot.runner import pipeline, verify
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.notebook import Notebook
 from autopilot.runner.outbox import Outbox
+from autopilot.runner.shop import LEASE_LOST
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.run import Outcome, RunSpec
 
@@ -66,6 +68,7 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
     if (spec.run_dir / RESULT_FILE).exists():
         sys.stderr.write(f"the run {spec.run_id} has its result already\n")
         return ExitCode.CONFIG
+    stop = or_lease_lost(stop, spec, clock)
     notebook = Notebook(spec, started_ms=clock.now_ms())
     try:
         result = pipeline.run(notebook, clock, stop)
@@ -78,6 +81,15 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
         )
     Outbox(spec.run_dir, spec.run_id, clock).write_result(result)
     return ExitCode.OK
+
+
+def or_lease_lost(stop: Callable[[], str | None], spec: RunSpec, clock: Clock) -> Callable[[], str | None]:
+    """Stop also when nobody looks after the run: without a daemon, nobody would hear of its end."""
+    if spec.lease is None:
+        return stop
+    lost = threading.Event()
+    LeaseWatch(spec.lease.file, spec.lease.lease_s, clock=clock, on_lost=lost.set).start()
+    return lambda: stop() or (LEASE_LOST if lost.is_set() else None)
 
 
 def stop_on_signals() -> Callable[[], str | None]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from autopilot.schemas.events import Event
     from autopilot.schemas.run import RunSpec
 
+LEASE_LOST = "nobody has renewed its lease"
+
 
 @dataclass(frozen=True, slots=True)
 class Shop:
@@ -88,6 +90,8 @@ class Shop:
 
 
 def stopped(reason: str) -> RunFailure:
-    """Give the failure of a run that was asked to end."""
-    what = f"the run was asked to end ({reason})"
-    return RunFailure(Outcome.STOPPED, "stopped", what, hint="it is started again when the daemon may")
+    """Give the failure of a run that was asked to end, or ended because nobody looked after it."""
+    is_lost = reason == LEASE_LOST
+    code = "lease-lost" if is_lost else "stopped"
+    what = f"the run ended itself: {reason}" if is_lost else f"the run was asked to end ({reason})"
+    return RunFailure(Outcome.STOPPED, code, what, hint="it is started again when the daemon may")

@@ -39,6 +39,8 @@ class Event(StrEnum):
     RUN_LOST = "run.lost"
     RUN_KILLED = "run.killed"
     RUN_STOPPING = "run.stopping"
+    LEASE_POSTPONED = "lease.postponed"
+    LEASE_REFUSED = "lease.refused"
     SWEEP_POSTPONED = "sweep.postponed"
     PHASE_ENTERED = "phase.entered"
     PHASE_FINISHED = "phase.finished"

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.records import EpochMs, Record, Sha
-from autopilot.schemas.run import Identity, Seconds, Usage
+from autopilot.schemas.run import Identity, Lease, Seconds, Usage
 
 
 class ScopeLine(Record):
@@ -81,6 +81,7 @@ class PublishSpec(Record):
     )
     idempotency_key: str
     fence: int | None = Field(default=None, ge=0, description="of the claim that this try works for")
+    lease: Lease | None = Field(default=None, description="None: nobody renews one")
     identity: Identity
     recorded_gates: tuple[GateRecord, ...]
     env_pass: tuple[str, ...] = ()

@@ -67,6 +67,13 @@ class Limits(Record):
     output_bytes: int = Field(default=512 * 1024 * 1024, gt=0, description="most an agent may print")
 
 
+class Lease(Record):
+    """By what a child knows that somebody looks after it."""
+
+    file: Path = Field(description="its time changes with every renewal; only that it changes counts")
+    lease_s: Seconds = Field(description="a child that saw no renewal for 80 % of this, awake, ends itself")
+
+
 class RunSpec(Record):
     """One attempt at one ticket: everything the runner may know."""
 
@@ -94,6 +101,7 @@ class RunSpec(Record):
     agent: AgentSpec
     identity: Identity
     limits: Limits
+    lease: Lease | None = Field(default=None, description="None: nobody renews one, and the run goes on")
     output_language: str = "en"
     created_ms: EpochMs
 

@@ -181,12 +181,12 @@ class TestOperator:
     ) -> None:
         queue.add(stage.store)
         loop.tick()
-        desk.turn_off(stage.desk(), mode="drain", drain_s=600)
+        desk.turn_off(stage.desk(), mode="drain", drain_s=10)
         wake_ms = loop.tick()
-        assert wake_ms == stage.clock.now_ms() + 600_000
+        assert wake_ms == stage.clock.now_ms() + 10_000
         run_id = stage.claim_of("T-1").attempt.run_id
         assert stage.supervisor.watch(run_id).stops == []
-        stage.clock.advance(600)
+        stage.clock.advance(10)
         loop.tick()
         assert stage.supervisor.watch(run_id).stops == ["switched off"]
         stage.hand_in(queue.result(stage.claim_of("T-1"), Outcome.STOPPED))

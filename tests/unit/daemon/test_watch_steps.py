@@ -37,6 +37,9 @@ class OneChild:
     def is_alive(self, process: ProcessId) -> bool:
         return self.lives and process == CHILD
 
+    def is_standing(self, process: ProcessId) -> bool:
+        return False
+
     def ask_to_end(self, process: ProcessId) -> None:
         self._look()
         self.asked += 1

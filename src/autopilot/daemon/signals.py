@@ -1,0 +1,62 @@
+"""Signals that ask the daemon to end, brought to the loop whichever thread the kernel gave them to.
+
+Python runs a handler on the main thread only, and a main thread that waits is not woken by a signal that
+another thread took: after SIGSTOP and SIGCONT the kernel often chooses another. So the number goes through
+`signal.set_wakeup_fd`, which is written to at once, to a thread that reads it.
+Source: docs.python.org/3/library/signal.html, "Execution of Python signal handlers"; signal(7).
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from autopilot.daemon.inbox import StopAsked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from autopilot.daemon.inbox import Inbox
+
+_AT_ONCE = 64
+_JOIN_S = 5.0
+
+
+@contextmanager
+def told_to(inbox: Inbox) -> Iterator[None]:
+    """Put TERM, INT and HUP into the inbox inside the block; only on the main thread."""
+    wanted = [signal.SIGTERM, signal.SIGINT]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
+        wanted.append(signal.SIGHUP)
+    near, far = socket.socketpair()
+    with near, far:
+        far.setblocking(False)  # noqa: FBT003 - its name for it
+        reader = threading.Thread(
+            target=_read, args=(near, frozenset(wanted), inbox), name="signals", daemon=True
+        )
+        reader.start()
+        fd_before = signal.set_wakeup_fd(far.fileno(), warn_on_full_buffer=False)
+        before = {number: signal.signal(number, _noted) for number in wanted}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(fd_before)
+            far.shutdown(socket.SHUT_WR)
+            reader.join(_JOIN_S)
+
+
+def _noted(number: int, frame: FrameType | None) -> None:
+    """Do nothing: that there is a handler is what makes Python write the number."""
+
+
+def _read(near: socket.socket, wanted: frozenset[signal.Signals], inbox: Inbox) -> None:
+    while numbers := near.recv(_AT_ONCE):
+        for number in numbers:
+            if number in wanted:
+                inbox.put(StopAsked(signal.Signals(number).name))
