@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tests.bench.measure import Row
-from tests.bench.rows import startup
+from tests.bench.measure import Bench, Row
+from tests.bench.rows import depth, queues, startup, storm, writers
 
-ROWS: tuple[Row, ...] = (*startup.ROWS,)
+BENCHES: tuple[Bench, ...] = (queues.BENCH, depth.BENCH, storm.BENCH, writers.BENCH, startup.BENCH)
+ROWS: tuple[Row, ...] = tuple(row for bench in BENCHES for row in bench.rows)

@@ -2,69 +2,33 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
-from tests.bench.measure import Row, Sample, command, interleaved
-from tests.support.tree import ROOT
-from tests.support.wait import wait_until
+from tests.bench.house import daemon
+from tests.bench.measure import Bench, Finding, Row, Scale, command, interleaved, ratio
 
-START_LIMIT_S = 30
 # What the installed `autopilot` script does.
 CLI = (sys.executable, "-P", "-c", "from autopilot.daemon.cli.main import main; main()")
-# What `add` needs to know; nothing is launched, since the switch is off.
-CONFIG = """\
-[identity]
-name = "Bench"
-email = "bench@example.invalid"
-
-[agents.none]
-kind = "command"
-argv = ["true"]
-
-[[repo]]
-name = "bench"
-url = "file:///nonexistent/bench.git"
-base = "main"
-forge = "local"
-agent = "none"
-"""
+COMMANDS = {"status": (), "list": (), "add": ("a ticket of the bench",), "why": ("T-1",)}
+_PASS = "python -c pass"
 
 
-def _row(*arguments: str) -> Row:
-    def measure(rounds: int) -> Sample:
-        with _daemon() as environment:
-            home = Path(environment["AUTOPILOT_HOME"])
-            cli = command([*CLI, *arguments], environment=environment, cwd=home)
-            empty = command([sys.executable, "-P", "-c", "pass"], environment=environment, cwd=home)
-            return interleaved(cli, empty, rounds)
-
-    name = f"cli {arguments[0]}"
-    return Row(name, f"autopilot {' '.join(arguments)}", "python -c pass", bar=4.0, measure=measure)
-
-
-@contextlib.contextmanager
-def _daemon() -> Iterator[dict[str, str]]:
-    """A daemon with a home of its own; gives the environment that leads to it."""
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder) / "home"
-        home.mkdir(mode=0o700)
-        (home / "config.toml").write_text(CONFIG, encoding="utf-8")
-        environment = {**os.environ, "AUTOPILOT_HOME": str(home), "PYTHONPATH": str(ROOT / "src")}
-        daemon = subprocess.Popen(
-            [*CLI, "daemon", "run"], env=environment, cwd=home, stdout=subprocess.DEVNULL
+def _measure(scale: Scale) -> Iterator[Finding]:
+    with daemon() as up:
+        up.call("POST", "/v1/tickets", title="The first")
+        actions = {
+            verb: command([*CLI, verb, *words], environment=up.environment(), cwd=up.home)
+            for verb, words in COMMANDS.items()
+        }
+        actions[_PASS] = command(
+            [sys.executable, "-P", "-c", "pass"], environment=up.environment(), cwd=up.home
         )
-        try:
-            wait_until((home / "state" / "control.sock").exists, START_LIMIT_S, "the daemon listens")
-            yield environment
-        finally:
-            daemon.terminate()
-            daemon.wait()
+        spent = interleaved(actions, scale.rounds)
+    for verb in COMMANDS:
+        yield ratio(f"cli {verb}", spent[verb], spent[_PASS])
 
 
-ROWS = (_row("status"), _row("add", "a ticket of the bench"))
+BENCH = Bench(
+    tuple(Row(f"cli {verb}", f"autopilot {verb}, daemon up", _PASS, "x", 4.0) for verb in COMMANDS), _measure
+)

@@ -1,27 +1,42 @@
+"""What `script/bench` says of what it measured."""
+
 from __future__ import annotations
 
-from tests.bench.measure import Row, Sample, interleaved
-from tests.bench.registry import ROWS
-from tests.bench.report import Result, as_json, as_table
+from tests.bench.measure import SMOKE, Finding, Row, Spent, interleaved, ratio
+from tests.bench.report import Result, as_json, as_markdown, as_table, missed
+
+ROW = Row("cli status", "autopilot status", "python -c pass", "x", 4.0)
+OVER = Result(ROW, Finding("cli status", (3.0, 5.0, 9.0, 4.5, 4.0)))
+TOLD = Result(Row("huey", "ours", "huey", "x", None), Finding("huey", (9.0,)))
 
 
-def row(bar: float) -> Row:
-    return Row("claim", "one claim", "raw sqlite3", bar, lambda rounds: Sample(0.02, 0.01, rounds))
+def test_the_median_is_held_against_the_bar_and_the_spread_is_shown() -> None:
+    assert OVER.finding.value == 4.5
+    assert OVER.finding.spread == (4.0, 5.0)
+    assert missed([OVER, TOLD]) == ["cli status"]
+    entry = as_json([OVER], SMOKE)["rows"][0]
+    assert (entry["value"], entry["low"], entry["high"], entry["within"]) == (4.5, 4.0, 5.0, False)
 
 
-def test_a_row_is_judged_by_its_ratio_to_the_yardstick() -> None:
-    results = [Result(row(bar), Sample(0.02, 0.01, 5)) for bar in (1.9, 2.0)]
-    assert [entry["within"] for entry in as_json(results)["rows"]] == [False, True]
-    assert as_json(results)["rows"][0]["ratio"] == 2.0
-    assert as_table(results).count("OVER") == 1
+def test_a_row_without_a_bar_only_informs() -> None:
+    assert TOLD.is_within
+    assert TOLD.verdict == "info"
 
 
-def test_both_sides_take_turns_after_one_unmeasured_round() -> None:
-    calls: list[str] = []
-    sample = interleaved(lambda: calls.append("ours"), lambda: calls.append("theirs"), rounds=2)
-    assert calls == ["ours", "theirs"] * 3
-    assert sample.rounds == 2
+def test_tables_name_each_row_with_its_bar_and_verdict() -> None:
+    line = next(line for line in as_table([OVER], SMOKE).splitlines() if line.startswith("cli status"))
+    assert line.split() == ["cli", "status", "4.50x", "4.00x", "to", "5.00x", "4.00x", "MISSED"]
+    assert "| `cli status` | 4.50x | 4.00x to 5.00x | ≤ 4.00x | MISSED |" in as_markdown([OVER], SMOKE)
 
 
-def test_every_row_of_the_bench_has_a_name_of_its_own() -> None:
-    assert len({row.name for row in ROWS}) == len(ROWS) > 0
+def test_everything_is_timed_in_turns_after_one_round_to_warm_up() -> None:
+    order: list[str] = []
+    spent = interleaved({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, 2)
+    assert order == ["a", "b", "a", "b", "a", "b"]
+    assert [len(side) for side in spent.values()] == [2, 2]
+
+
+def test_ratios_are_taken_round_by_round() -> None:
+    found = ratio("x", [Spent(2.0, 0.4), Spent(8.0, 0.4)], [Spent(1.0, 0.1), Spent(2.0, 0.1)])
+    assert found.values == (2.0, 4.0)
+    assert found.notes["cpu_ratio"] == 4.0
