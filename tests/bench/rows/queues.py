@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def _measure(scale: Scale) -> Iterator[Finding]:
         shutil.copytree(place / "ours", place / "recorded")
         script = _recorded(place / "recorded", items)
         actions: dict[str, Callable[[], object]] = {
-            "ours": lambda: [complete(store, claim_next(store)) for _ in range(scale.work)],
+            "ours": partial(_ours, store, scale.work),
             "raw": _replayed(place / "raw" / "autopilot.db", script, scale.work),
             "raw queue": _raw_queue(place / "minimal.db", items, scale.work),
             "huey": _huey(place / "huey.db", items, scale.work),
@@ -40,6 +41,11 @@ def _measure(scale: Scale) -> Iterator[Finding]:
     yield ratio(_SAME, spent["ours"], spent["raw"])
     for name in _OTHERS:
         yield ratio(f"{_SAME}, {name}", spent["ours"], spent[name])
+
+
+def _ours(store: Store, work: int) -> None:
+    for _ in range(work):
+        complete(store, claim_next(store))
 
 
 def _recorded(place: Path, items: int) -> list[list[Statement]]:
