@@ -10,11 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from autopilot.config.nearest import nearest
 from autopilot.config.repository import Repo
-from autopilot.config.values import ClockTime, Hours, Language, Slug, TimeZone, VariableName
+from autopilot.config.values import ClockTime, Hours, Language, Slug, TimeZone, VariableName, long_or_never
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.records import Input
 from autopilot.schemas.run import AgentSpec, Identity, Limits
@@ -32,6 +32,8 @@ Lease = Annotated[float, Field(ge=5, le=3600)]
 Tokens = Annotated[int, Field(ge=1, le=10**12)]
 ShortSeconds = Annotated[float, Field(gt=0, le=600)]
 Pause = Annotated[float, Field(ge=0, le=3600)]
+Days = Annotated[int, Field(ge=2, le=36_500)]
+DaysOrNever = Annotated[int, Field(ge=0, le=36_500), AfterValidator(long_or_never)]
 Gibibytes = Annotated[float, Field(ge=0, le=100_000)]
 
 
@@ -96,6 +98,17 @@ class Gc(Input):
     keep_days: Positive = Field(description="days that a finished ticket's folders stay")
 
 
+class Retention(Input):
+    """How long what has ended is kept, in days. It is removed in small steps beside the daemon's work."""
+
+    at: ClockTime = Field(description="when the daily clearing begins, HH:MM in the schedule's time zone")
+    history_days: Days = Field(description="moves and gate records of an ended ticket")
+    ledger_days: Days = Field(description="entries of the money ledger; sums stay with run and ticket")
+    logs_days: Days = Field(description="logs and journals of an ended ticket's runs")
+    files_days: Days = Field(description="digests, reports, requests to publish and their verdicts")
+    tickets_days: DaysOrNever = Field(description="ended tickets themselves, with their runs; 0 = for ever")
+
+
 class Awake(Input):
     """The lock that keeps the machine from sleeping while a run goes on."""
 
@@ -146,6 +159,7 @@ class Settings(Input):
     daemon: Daemon
     logs: Logs
     backup: Backup
+    retention: Retention
     awake: Awake
     gc: Gc
     agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")

@@ -18,8 +18,17 @@ from autopilot.config.tokens import holds_secret
 from autopilot.schemas.ids import ref_name_fault
 
 _SCP = re.compile(r"^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9.-]{2,}:(?!//)[^\s]+$")
+_SHORTEST_LIFE_DAYS = 30
 _GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
 _CLOCK = r"([01]\d|2[0-3]):[0-5]\d"
+
+
+def long_or_never(days: int) -> int:
+    """Refuse a time so short that a ticket could go while somebody still asks for it."""
+    if 0 < days < _SHORTEST_LIFE_DAYS:
+        msg = f"is less than {_SHORTEST_LIFE_DAYS} days; 0 keeps them for ever"
+        raise ValueError(msg)
+    return days
 
 
 def _window(text: str) -> str:

@@ -27,6 +27,7 @@ from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.outlasting import Outlasting
+from autopilot.daemon.retention import Retention
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.statedir import check_state_dir
 from autopilot.daemon.store.engine import open_store
@@ -87,7 +88,8 @@ def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
     log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
     backups = Backups(inbox)
-    loop = Loop(shop, chores=(drafts, partial(write_digest_if_due, is_ready=drafts.are_told), backups))
+    digest = partial(write_digest_if_due, is_ready=drafts.are_told)
+    loop = Loop(shop, chores=(drafts, digest, backups, Retention()))
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),

@@ -92,4 +92,3 @@ class Event(StrEnum):
     BACKUP_MADE = "backup.made"
     BACKUP_REMOVED = "backup.removed"
     BACKUP_FAILED = "backup.failed"
-    FILES_PRUNED = "files.pruned"

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """Every schema this program knows, oldest first. A test holds it against the migrations."""
 HEAD = REVISIONS[-1]
 

@@ -9,13 +9,15 @@ from sqlalchemy import and_, bindparam, func, select
 from autopilot.daemon.store.mapping import to_attempt, to_publication
 from autopilot.daemon.store.queries_tickets import tickets
 from autopilot.daemon.store.rows import LivePublication, LiveRun
-from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
+from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
 from autopilot.daemon.store.tables_host import GATES, IS_LIVE_PUBLICATION, IS_OPEN_DRAFT, PUBLICATIONS
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.ids import short_id_of
-from autopilot.schemas.machine import State
+from autopilot.schemas.machine import FINAL_STATES, State
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from sqlalchemy import Connection
 
     from autopilot.daemon.store.rows import Attempt, Publication
@@ -44,6 +46,21 @@ def attempt(conn: Connection, run_id: str) -> Attempt | None:
     """Find one attempt by its run."""
     row = conn.execute(_ATTEMPT, {"name": run_id}).first()
     return None if row is None else to_attempt(row)
+
+
+def ended_before(conn: Connection, run_ids: Iterable[str], before_ms: int) -> frozenset[str]:
+    """Choose the runs that ended, with their tickets, before a moment (UTC epoch ms)."""
+    statement = (
+        select(ATTEMPTS.c.run_id)
+        .join(TICKETS, TICKETS.c.short_id == ATTEMPTS.c.ticket)
+        .where(
+            ATTEMPTS.c.run_id.in_(list(run_ids)),
+            ATTEMPTS.c.finished_ms < before_ms,
+            TICKETS.c.updated_ms < before_ms,
+            TICKETS.c.state.in_(sorted(state.value for state in FINAL_STATES)),
+        )
+    )
+    return frozenset(conn.execute(statement).scalars())
 
 
 def attempts_of(conn: Connection, ticket_id: str) -> tuple[Attempt, ...]:

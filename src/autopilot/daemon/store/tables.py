@@ -108,6 +108,8 @@ DEPENDENCIES = Table(
     Column("depends_on", ROW_ID, ForeignKey("tickets.short_id"), primary_key=True),
     # An order may only wait for an older one, so that no circle can ever form.
     CheckConstraint("depends_on < ticket", name="ck_dependencies_older"),
+    # SQLite looks for what refers to a row that goes; without an index it reads the whole table for each.
+    Index("ix_dependencies_depends_on", "depends_on"),
 )
 
 EXCHANGES = Table(

@@ -43,6 +43,8 @@ LEDGER = Table(
         postgresql_where=text("kind <> 'raised'"),
     ),
     Index("ix_ledger_at", "at_ms"),
+    Index("ix_ledger_ticket", "ticket"),
+    Index("ix_ledger_run", "run_id"),
 )
 
 GATES = Table(

@@ -1,0 +1,150 @@
+"""Clears away what has had its time, once a day, in steps so small that nobody has to wait for one.
+
+A tick does no more than a fraction of a second of it and asks to be woken for the rest at once, so that it
+keeps up with any amount. Must not choose what may go (`store/retention.py` and `leftovers.py` do).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.config.logs import logger
+from autopilot.daemon import demand, leftovers, windows
+from autopilot.daemon.store import queries_host, writes
+from autopilot.daemon.store import retention as rows
+from autopilot.schemas.events import Event
+from autopilot.schemas.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autopilot.daemon.shop import Shop
+
+SCHEDULE = "retention"
+TURN_S = 0.05
+"""How long one tick clears."""
+PAUSE_MS = 100
+"""Between two turns, for everybody else."""
+MAX_STEPS = 40
+ROWS_FIRST, ROWS_LEAST, ROWS_MOST = 200, 20, 2000
+STEP_SLOW_S, STEP_FAST_S = 0.05, 0.01
+FREE_PAGES = 256
+_DAY_MS = 24 * 3600 * MS_PER_S
+
+
+class _Pass:
+    """One day's clearing, as far as it came."""
+
+    def __init__(self, shop: Shop, due_ms: int) -> None:
+        """Begin; the cut-offs are those of this moment."""
+        self.due_ms = due_ms
+        self.rows = 0
+        self.files = 0
+        self.limit = ROWS_FIRST
+        self.slowest_s = 0.0
+        self.steps = _steps(shop, self)
+
+
+class Retention:
+    """Knows how far today's clearing came. A restart begins it anew, and finds what is left."""
+
+    def __init__(self) -> None:
+        """Begin with nothing under way."""
+        self._pass: _Pass | None = None
+
+    def __call__(self, shop: Shop) -> int | None:
+        """Clear for a moment, if it is time; give when to go on (UTC epoch ms)."""
+        at, zone, now_ms = shop.settings.retention.at, demand.zone_of(shop.settings), shop.now_ms()
+        if self._pass is None:
+            due_ms = windows.last_due_ms(at, zone, now_ms)
+            with shop.store.read() as conn:
+                last_ms = queries_host.last_firing(conn, SCHEDULE)
+            if last_ms is None:
+                writes.fire_once(shop.store, SCHEDULE, due_ms)
+            if last_ms is None or last_ms >= due_ms:
+                return windows.next_due_ms(at, zone, now_ms)
+            self._pass = _Pass(shop, due_ms)
+        under_way, self._pass = self._pass, None  # a step that fails ends the pass: the next begins anew
+        if _is_done(shop, under_way):
+            _tell(shop, under_way)
+            return windows.next_due_ms(at, zone, now_ms)
+        self._pass = under_way
+        return now_ms + PAUSE_MS
+
+
+def _is_done(shop: Shop, under_way: _Pass) -> bool:
+    """Take steps until the turn is over; True when there are none left."""
+    until_s = shop.clock.monotonic_s() + TURN_S
+    for _ in range(MAX_STEPS):
+        if next(under_way.steps, under_way) is under_way:
+            return True
+        if shop.clock.monotonic_s() >= until_s:
+            break
+    return False
+
+
+def _steps(shop: Shop, under_way: _Pass) -> Iterator[None]:
+    retention, now_ms = shop.settings.retention, shop.now_ms()
+    cutoffs = rows.Cutoffs(
+        history_ms=now_ms - retention.history_days * _DAY_MS,
+        ledger_ms=now_ms - retention.ledger_days * _DAY_MS,
+        tickets_ms=now_ms - retention.tickets_days * _DAY_MS if retention.tickets_days else None,
+    )
+    for _ in _rows(shop, under_way, cutoffs):
+        yield
+    files = leftovers.clear(
+        shop.store,
+        shop.paths,
+        logs_before_ms=now_ms - retention.logs_days * _DAY_MS,
+        files_before_ms=now_ms - retention.files_days * _DAY_MS,
+    )
+    for removed in files:
+        under_way.files += removed
+        yield
+    for _ in _given_back(shop):
+        yield
+
+
+def _rows(shop: Shop, under_way: _Pass, cutoffs: rows.Cutoffs) -> Iterator[None]:
+    """Sweep every table, each step one transaction whose size follows how long the last one took."""
+    for sweep in rows.SWEEPS:
+        cursor: rows.Cursor | None = rows.START
+        while cursor is not None:
+            started_s, begin, limit = shop.clock.monotonic_s(), cursor, under_way.limit
+            with shop.store.write() as conn:
+                batch = sweep(conn, cutoffs, begin, limit)
+            took_s = shop.clock.monotonic_s() - started_s
+            under_way.rows += batch.removed
+            under_way.slowest_s = max(under_way.slowest_s, took_s)
+            under_way.limit = _next_limit(under_way.limit, took_s)
+            cursor = batch.cursor
+            yield
+
+
+def _next_limit(limit: int, took_s: float) -> int:
+    if took_s > STEP_SLOW_S:
+        return max(ROWS_LEAST, limit // 2)
+    return min(ROWS_MOST, limit * 2) if took_s < STEP_FAST_S else limit
+
+
+def _given_back(shop: Shop) -> Iterator[None]:
+    """Give free pages back to the disk, some at a time, until there are few."""
+    free, before = _free_pages(shop), 0
+    while free > FREE_PAGES and free != before:
+        with shop.store.write() as conn:
+            rows.give_back(conn, FREE_PAGES)
+        free, before = _free_pages(shop), free
+        yield
+
+
+def _free_pages(shop: Shop) -> int:
+    with shop.store.read() as conn:
+        return rows.free_pages(conn)
+
+
+def _tell(shop: Shop, done: _Pass) -> None:
+    writes.fire_once(shop.store, SCHEDULE, done.due_ms)
+    if done.rows or done.files:
+        logger("daemon").info(
+            Event.STORE_PRUNED, rows=done.rows, files=done.files, slowest_ms=round(done.slowest_s * MS_PER_S)
+        )
