@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config import procinfo
 from autopilot.daemon.api import client
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
 from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.shop import CONFIG
 
+QUICK_POLL = "daemon = { poll_s = 0.5, drain_s = 30 }\n"
 SLOW_POLL = "daemon = { poll_s = 600, drain_s = 30 }\n"
 
 
@@ -147,3 +149,69 @@ def test_it_lets_a_caller_that_never_finishes_wait_no_longer_than_its_own_end(da
         silent.connect(str(daemon.paths.control_socket))
         silent.sendall(b"POST /v1/tickets HTTP/1.0\r\nContent-Length: 100\r\n\r\n{")
         assert daemon.stop() == ExitCode.OK
+
+
+BOOT = procinfo.boot_id()
+LEFT = {
+    "a: a dead process": ("999999999 5 {boot}\n", "is gone"),
+    "b: a stranger that lives": ("{pid} 5 {boot}\n", "is another one by now"),
+    "c: an empty file": ("", "names nobody"),
+    "d: half a line": ('{{"pid": 12', "cannot be read"),
+    "e: an earlier boot": ("{pid} {started} 00000000-0000-0000-0000-000000000000\n", "an earlier boot"),
+}
+
+
+@pytest.mark.field_report("DMN-005")
+@pytest.mark.parametrize(("content", "why"), LEFT.values(), ids=LEFT.keys())
+def test_whatever_an_earlier_owner_left_it_starts_and_says_why_that_is_none(
+    daemon: Daemon, content: str, why: str
+) -> None:
+    """DMN-005: the recorded pid belonged to something else, and the daemon stood down without a word."""
+    if "earlier boot" in why and BOOT is None:
+        pytest.skip("this system has no name for a boot")
+    stranger = procinfo.look(os.getpid())
+    assert stranger is not None
+    daemon.paths.ensure()
+    daemon.paths.daemon_lock.write_text(
+        content.format(pid=os.getpid(), started=stranger.id.started_ms, boot=BOOT or "-")
+    )
+    process = daemon.start()
+    assert why in str(daemon.wait_for_event(Event.LOCK_INHERITED)["why"])
+    assert daemon.paths.daemon_lock.read_text().split()[0] == str(process.pid)
+    assert daemon.autopilot("daemon", "stop").returncode == 0
+    assert process.wait(PATIENCE_S) == ExitCode.OK
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_second_daemon_is_refused_though_the_lock_file_is_gone_and_the_file_comes_back(
+    tmp_path: Path, *, replaced: bool
+) -> None:
+    daemon = Daemon(tmp_path / "home", config=QUICK_POLL + CONFIG)
+    try:
+        first = daemon.start()
+        daemon.paths.daemon_lock.unlink()
+        if replaced:
+            daemon.paths.daemon_lock.write_text("1\n")
+        code, said = refused(Daemon(daemon.home, config=QUICK_POLL + CONFIG))
+        assert (code, "already runs here" in said) == (ExitCode.REFUSED, True)
+        daemon.wait_for_event(Event.DOOR_MENDED, {"door": "lock"})
+        code, said = refused(Daemon(daemon.home, config=QUICK_POLL + CONFIG))
+        assert (code, f"pid {first.pid}" in said) == (ExitCode.REFUSED, True)
+        assert daemon.call("GET", "/v1/health")["pid"] == first.pid
+        assert daemon.stop() == ExitCode.OK
+    finally:
+        daemon.clean_up()
+
+
+def test_a_control_socket_that_was_removed_is_bound_anew_without_a_restart(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "home", config=QUICK_POLL + CONFIG)
+    try:
+        process = daemon.start()
+        daemon.paths.control_socket.unlink()
+        daemon.wait_for_event(Event.DOOR_MENDED, {"door": "socket"})
+        assert daemon.call("GET", "/v1/health")["pid"] == process.pid
+        assert stat.S_IMODE(daemon.paths.control_socket.stat().st_mode) == 0o600
+        assert daemon.stop() == ExitCode.OK
+        assert not daemon.paths.control_socket.exists()
+    finally:
+        daemon.clean_up()

@@ -16,11 +16,12 @@ import psutil
 from autopilot.config import logs, procinfo
 from autopilot.config.logs import logger
 from autopilot.daemon import faults, signals
+from autopilot.daemon.api.control import ControlServer
 from autopilot.daemon.api.routes import Routes
-from autopilot.daemon.api.server import ControlServer
 from autopilot.daemon.backups import Backups
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.desk import Desk
+from autopilot.daemon.doors import Doors
 from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.inbox import Inbox, Woken
 from autopilot.daemon.lock import daemon_lock
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
     from autopilot.daemon.inbox import Message
+    from autopilot.daemon.lock import DaemonLock
 
 LONGEST_WAIT_S = 60.0
 """The scheduler wakes the loop; this is for the day it does not."""
@@ -71,9 +73,11 @@ def run_daemon(
     paths.ensure()
     check_state_dir(paths.state)
     with ExitStack() as open_things:
-        open_things.enter_context(daemon_lock(paths.daemon_lock))
+        lock = open_things.enter_context(daemon_lock(paths.daemon_lock))
         logs.setup(paths.logs, clock=clock, stderr=True, **settings.logs.model_dump())
         logger("daemon").info(Event.DAEMON_STARTED, state=str(paths.state))
+        if lock.left:
+            logger("daemon").info(Event.LOCK_INHERITED, file=str(paths.daemon_lock), why=lock.left)
         store = open_store(paths.database, clock, role="daemon")
         open_things.callback(store.close)
         inbox = Inbox()
@@ -81,15 +85,13 @@ def run_daemon(
         supervisor = Supervisor(clock=clock, inbox=inbox)
         shop = Shop(store, paths, clock, supervisor, current, _boot_ms(), procinfo.boot_id())
         open_things.enter_context(signals.told_to(inbox))
-        return _serve(shop, inbox)
+        return _serve(shop, inbox, lock)
 
 
-def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
+def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
     log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
     backups = Backups(inbox)
-    digest = partial(write_digest_if_due, is_ready=drafts.are_told)
-    loop = Loop(shop, chores=(drafts, digest, backups, Retention()))
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
@@ -101,6 +103,8 @@ def _serve(shop: Shop, inbox: Inbox) -> ExitCode:
         routes,
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
+    digest = partial(write_digest_if_due, is_ready=drafts.are_told)
+    loop = Loop(shop, chores=(Doors(lock, control), drafts, digest, backups, Retention()))
     clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
     try:
         loop.recover()

@@ -1,7 +1,7 @@
-"""Listens on the control socket and turns each request into one call of the given handler.
+"""Turns each request on a listening socket into one call of the given handler.
 
-Must not know what the paths mean (`routes.py` does) and must not decide anything about tickets. Only the
-daemon that holds the daemon lock may start one: it replaces a socket file that an earlier daemon left.
+Must not know what the paths mean (`routes.py` does), where the socket lies (`control.py` does), or decide
+anything about tickets.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import json
 import selectors
 import socket
 import socketserver
-import stat
 import sys
 import threading
 from contextlib import suppress
@@ -20,13 +19,11 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
-from autopilot.daemon.api.address import short_address
 from autopilot.daemon.api.call import Call, CallError, error_body, status_of
-from autopilot.schemas.errors import AutopilotError, ConfigError, InvariantError
+from autopilot.schemas.errors import AutopilotError, InvariantError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 MAX_BODY_BYTES = 4 * 1024 * 1024
 REQUEST_TIMEOUT_S = 10.0
@@ -39,82 +36,9 @@ BACKLOG = 64
 MAX_CALLS = 64
 """Calls answered at once. More would eat the descriptors that the queue and its children need."""
 FULL_PAUSE_S = 0.02
-SOCKET_MODE = 0o600
 
 
-class ControlServer:
-    """The control socket with a thread per request; every thread is gone after `stop`."""
-
-    def __init__(
-        self,
-        socket_path: Path,
-        handle: Callable[[Call], Mapping[str, Any]],
-        *,
-        on_fault: Callable[[BaseException], None],
-    ) -> None:
-        """Take the socket's path, what answers a call, and who is told of an answer that crashed."""
-        self._path = socket_path
-        self._inner = _Server(handle, on_fault)
-        self._thread = threading.Thread(target=self._inner.serve, name="control", daemon=True)
-        self._inode = 0
-
-    def start(self) -> None:
-        """Bind, replacing a stale socket, and answer from now on.
-
-        Raises:
-            ConfigError: something that is no socket lies at the path, or it cannot be bound.
-        """
-        _remove_stale(self._path)
-        try:
-            with short_address(self._path) as address:
-                self._inner.socket.bind(address)
-            self._path.chmod(SOCKET_MODE)
-            self._inode = self._path.stat().st_ino
-            self._inner.server_activate()
-        except OSError as exc:
-            self._inner.server_close()
-            raise ConfigError(
-                "socket-unusable",
-                f"cannot listen on {self._path}: {exc.strerror}",
-                hint="make the folder writable, or set AUTOPILOT_HOME to a local file system",
-            ) from exc
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop listening, end what is still being answered, remove the socket if it is still ours."""
-        if self._thread.is_alive():
-            self._inner.wake.close()
-            self._thread.join(JOIN_TIMEOUT_S)
-        self._inner.server_close()
-        self._inner.end_connections()
-        if self._inode and _inode_of(self._path) == self._inode:
-            self._path.unlink(missing_ok=True)
-
-
-def _inode_of(path: Path) -> int:
-    try:
-        return path.lstat().st_ino
-    except OSError:
-        return 0
-
-
-def _remove_stale(path: Path) -> None:
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    except OSError as exc:
-        raise ConfigError("socket-unusable", f"cannot look at {path}: {exc.strerror}") from exc
-    if not stat.S_ISSOCK(mode):
-        raise ConfigError(
-            "socket-in-the-way",
-            f"{path} is not a socket of ours",
-            hint="move it away: the daemon listens under that name",
-        )
-    path.unlink(missing_ok=True)
-
-
-class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
+class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
     """A stream server on a unix socket that knows its live connections."""
 
     def __init__(
@@ -196,6 +120,12 @@ class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
         with suppress(OSError):
             request.sendall(b"HTTP/1.0 500 Bug\r\n" + _payload(body))
 
+    @property
+    def is_busy(self) -> bool:
+        """Tell whether a call is still being answered."""
+        with self._guard:
+            return bool(self._live)
+
     def end_connections(self) -> None:
         """Let answers under way end; cut those that wait for their asker."""
         with self._guard:
@@ -216,7 +146,7 @@ def _shut(conn: socket.socket, how: int) -> None:
 class _Handler(BaseHTTPRequestHandler):
     """Reads one request, asks the handler, writes one JSON object."""
 
-    server: _Server
+    server: Server
     timeout = REQUEST_TIMEOUT_S
     protocol_version = "HTTP/1.0"
 
