@@ -133,6 +133,12 @@ class Paths:
         return self
 
 
+def read_folder(paths: Paths, ticket: str, run_id: str, name: str) -> Path:
+    """Give the folder in which a run's file is read: the run's own, or, once that is gone, the saved copy."""
+    own, copy = paths.run_dir(run_id), paths.salvage / ticket / "artifacts" / run_id
+    return copy if not (own / name).exists() and (copy / name).is_file() else own
+
+
 def find_paths() -> Paths:
     """Give the places of this user: below `AUTOPILOT_HOME` when that is set, else the platform's own."""
     home = os.environ.get("AUTOPILOT_HOME")

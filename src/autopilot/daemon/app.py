@@ -23,6 +23,7 @@ from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.doors import Doors
 from autopilot.daemon.drafts import Drafts
+from autopilot.daemon.gc.chore import Cleaner
 from autopilot.daemon.inbox import Inbox, Woken
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
@@ -92,6 +93,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
     log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
     backups = Backups(inbox)
+    cleaner = Cleaner(Supervisor(clock=shop.clock, inbox=inbox))
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
@@ -104,12 +106,13 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
     digest = partial(write_digest_if_due, is_ready=drafts.are_told)
-    loop = Loop(shop, chores=(Doors(lock, control), drafts, digest, backups, Retention()))
+    loop = Loop(shop, chores=(Doors(lock, control), drafts, digest, backups, Retention(), cleaner))
     clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
     try:
         loop.recover()
         with ExitStack() as doors:
             doors.callback(drafts.close)
+            doors.callback(cleaner.close)
             doors.callback(backups.close)
             control.start()
             doors.callback(control.stop)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from autopilot.schemas.run import Limits, RunSpec
 
 BACKSTOP_MARGIN_S = 60.0
+CLEAN_UP_S = 4 * 3600.0
 _NETWORK = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -85,6 +86,28 @@ def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
             fence=0,
             wall_s=spec.wall_s + spec.kill_grace_s + BACKSTOP_MARGIN_S,
             grace_s=spec.kill_grace_s,
+            keep_awake=nullcontext,
+        ),
+    )
+
+
+def clean_up_launch(shop: Shop, key: str, what: str) -> Launch:
+    """Say how cleaning up is started: with no credential in reach, and the machine may sleep meanwhile."""
+    base, paths = environ.current(), shop.paths
+    places = (str(paths.state), str(paths.config_file), str(paths.logs))
+    return Launch(
+        argv=_own_python("autopilot.daemon.gc", what, *places),
+        cwd=paths.state,
+        env=environ.child_environment(
+            base, home=_home(base), extra={**environ.UNATTENDED, **_own_code(), RUN_ID_VARIABLE: key}
+        ),
+        output=paths.logs / "gc.out",
+        order=Order(
+            key=key,
+            journal=paths.state / "gc-events.jsonl",
+            fence=0,
+            wall_s=CLEAN_UP_S,
+            grace_s=shop.settings.timeouts.kill_grace_s,
             keep_awake=nullcontext,
         ),
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from autopilot.config.nearest import nearest
-from autopilot.daemon import acts, transitions
+from autopilot.daemon import acts, remains, transitions
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
@@ -23,6 +23,8 @@ from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
+    from sqlalchemy import Connection
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
@@ -109,7 +111,14 @@ def show(desk: Desk, ticket: str) -> Answer:
             "gates": [one.model_dump(mode="json") for one in queries_runs.gates_of(conn, name)],
             "publications": [asdict(one) for one in queries_runs.publications_of(conn, name)],
             "history": [asdict(one) for one in queries_tickets.history(conn, name)],
+            "worktree": remains.worktree_told(desk.paths, name, seen.run_id or _last_run(conn, name)),
+            "saved_work": remains.saved_work(desk.paths, name),
         }
+
+
+def _last_run(conn: Connection, name: str) -> str | None:
+    attempts = queries_runs.attempts_of(conn, name)
+    return attempts[-1].run_id if attempts else None
 
 
 def cancel(desk: Desk, ticket: str, *, by: str = "operator") -> Answer:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.config.git import Git
 from autopilot.config.paths import JUDGE_REPOSITORY
+from autopilot.daemon import remains
 from autopilot.daemon.store import queries_runs, queries_tickets
 from autopilot.daemon.store.mapping import unknown
 from autopilot.publish.forges.local import read_records
@@ -87,7 +88,7 @@ def _fetch(desk: Desk, publication: Publication) -> str:
 def _diff(desk: Desk, publication: Publication) -> str:
     judge = desk.paths.run_dir(publication.run_id) / JUDGE_REPOSITORY
     if not judge.is_dir():
-        return ""
+        return remains.saved_patch(desk.paths, publication.ticket_id, publication.run_id)
     git = Git(clock=desk.clock, scratch=desk.paths.state)
     span = f"{publication.base_sha}..{publication.head}"
     options = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from autopilot.config.paths import EVENTS_FILE
 from autopilot.config.proc import ProcessId, is_alive
-from autopilot.daemon import demand
+from autopilot.daemon import demand, remains
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
 from autopilot.daemon.store.mapping import unknown
@@ -73,6 +73,7 @@ def why(desk: Desk, ticket: str) -> Answer:
     return {
         "ticket": seen.model_dump(mode="json"),
         "holds": [hold.model_dump(mode="json") for hold in holds],
+        "saved_work": remains.saved_work(desk.paths, name),
         "next": f"nothing: its pull request is {fate}" if fate else next_step(seen, is_held=bool(holds)),
     }
 

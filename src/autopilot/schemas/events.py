@@ -84,6 +84,7 @@ class Event(StrEnum):
     AWAKE_HELD = "awake.held"
     AWAKE_RELEASED = "awake.released"
     AWAKE_UNAVAILABLE = "awake.unavailable"
+    GC_POSTPONED = "gc.postponed"
     GC_REPORTED = "gc.reported"
     MIRROR_PACKED = "mirror.packed"
     DIGEST_WRITTEN = "digest.written"

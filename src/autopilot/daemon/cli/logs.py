@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     run_id = chosen(fetch(name), args.run) or (_awaited(name) if args.follow else None)
     if run_id is None:
         raise RefusedError("no-run-yet", f"{name} has not run yet", hint=f"see: autopilot why {name}")
-    reader = Reader(_folder(run_id), as_json=args.json)
+    reader = Reader(_folder(name, run_id), as_json=args.json)
     reader.print_new()
     if args.follow:
         _follow(reader, name, run_id)
@@ -72,12 +72,12 @@ def _awaited(name: str) -> str:
     return run_id
 
 
-def _folder(run_id: str) -> Path:
-    from autopilot.config.paths import find_paths
+def _folder(name: str, run_id: str) -> Path:
+    from autopilot.config.paths import EVENTS_FILE, find_paths, read_folder
 
-    folder = find_paths().run_dir(run_id)
+    folder = read_folder(find_paths(), name, run_id, EVENTS_FILE)
     if not folder.is_dir():
-        what = f"the folder of {run_id} is not on this machine any more"
+        what = f"the folder of {run_id} is not on this machine any more, nor a copy of it"
         raise RefusedError("run-gone", what, hint="autopilot show tells how it ended")
     return folder
 

@@ -60,6 +60,18 @@ def holds(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"      → {console.line(hold['cure'])}"
 
 
+def saved_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Show what was saved of earlier runs, and how to get at it."""
+    import shlex
+
+    for row in rows:
+        commits = f", {len(row['agent_commits'])} commits of its own" if row["agent_commits"] else ""
+        told = f"saved work of {row['run_id']}: {row['changed_files']} files{commits} ({row['reason']})"
+        yield console.line(told)
+        if row["bundle"]:
+            yield console.line(f"  → git fetch {shlex.quote(row['bundle'])} 'refs/*:refs/saved/*'")
+
+
 def when(epoch_ms: int) -> str:
     """Show a time as the clock on the wall shows it, to the minute, with its zone."""
     from datetime import UTC, datetime

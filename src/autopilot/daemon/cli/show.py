@@ -32,6 +32,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     _questions(answer["exchanges"])
     _attempts(answer["attempts"])
     _gates(answer["gates"])
+    _remains(answer)
     _history(answer["history"])
     return ExitCode.OK
 
@@ -91,6 +92,18 @@ def _gates(rows: Sequence[Mapping[str, Any]]) -> None:
             [(row["gate"], row["verdict"], row["producer"], row["head"][:12], row["reason"]) for row in rows],
             header=("gate", "verdict", "by", "commit", "reason"),
         )
+
+
+def _remains(answer: Mapping[str, Any]) -> None:
+    worktree = answer["worktree"]
+    if answer["attempts"]:
+        console.say()
+        where = worktree["path"] if worktree["is_there"] else worktree["told"]
+        console.say(f"worktree: {where}")
+        if worktree["artifacts"]:
+            console.say(f"artefacts: {worktree['artifacts']}")
+    for line in shape.saved_work(answer["saved_work"]):
+        console.say(line)
 
 
 def _history(rows: Sequence[Mapping[str, Any]]) -> None:

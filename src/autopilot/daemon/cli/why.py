@@ -46,6 +46,7 @@ def lines(answer: Mapping[str, Any], *, lacks_daemon: bool) -> Iterator[str]:
     if answer["holds"]:
         yield "held by"
         yield from shape.holds(answer["holds"])
+    yield from shape.saved_work(answer["saved_work"])
     yield f"next: {console.line(answer['next'])}"
     command = shape.command(ticket)
     if command is not None and command.partition(' "')[0] not in answer["next"]:

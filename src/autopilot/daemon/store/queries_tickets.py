@@ -113,6 +113,17 @@ def tickets(
     return _with_dependencies(conn, conn.execute(statement).all()[::-1])
 
 
+def with_pull_request(conn: Connection, names: Collection[str]) -> tuple[str, ...]:
+    """Name those of these tickets that are published and whose pull request we know."""
+    numbers = sorted(map(ids.short_id_of, names))
+    statement = select(TICKETS.c.short_id).where(
+        TICKETS.c.short_id.in_(numbers),
+        TICKETS.c.state == State.PUBLISHED.value,
+        TICKETS.c.pr_url.is_not(None),
+    )
+    return tuple(ids.ticket_id(number) for number in conn.execute(statement).scalars())
+
+
 def candidates(
     conn: Connection,
     now_ms: int,

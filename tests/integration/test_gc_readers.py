@@ -1,0 +1,106 @@
+"""When a worktree or a run's folder is gone, every reader finds the saved copy or says why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autopilot.config.removal import remove_tree
+from autopilot.daemon import desk as verbs
+from autopilot.daemon import review, view
+from autopilot.schemas.run import Outcome
+from tests.support.cli import Cli
+from tests.support.shop import Stage
+from tests.support.small_project import small_repo
+from tests.support.yard import DAY_S, Yard
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Iterator[Yard]:
+    yard = Yard(Stage(tmp_path / "home"), small_repo(tmp_path / "theirs"))
+    yield yard
+    yard.stage.store.close()
+
+
+@pytest.mark.covers("S06")
+def test_a_missing_worktree_is_tidied_away_or_broken_and_the_ticket_says_which(
+    yard: Yard, tmp_path: Path
+) -> None:
+    spec = yard.run()
+    told = verbs.show(yard.stage.desk(), "T-1")["worktree"]
+    assert (told["told"], told["is_there"]) == ("there", True)
+    yard.publish(spec)
+    yard.sweep(apply=True)
+    told = verbs.show(yard.stage.desk(), "T-1")["worktree"]
+    assert told["told"].startswith("tidied away at 20")
+    other = yard.run("Another")
+    yard.end(other, Outcome.ASKED)
+    remove_tree(other.worktree)
+    assert "nobody wrote down" in verbs.show(yard.stage.desk(), "T-2")["worktree"]["told"]
+    cli = Cli(tmp_path / "home")
+    assert "worktree: tidied away at" in cli.ok("show", "T-1")
+    assert "worktree: missing, and nobody wrote down" in cli.ok("show", "T-2")
+
+
+@pytest.mark.covers("S04")
+def test_log_and_diff_are_read_from_the_saved_copy_once_the_run_is_gone(yard: Yard, tmp_path: Path) -> None:
+    spec = yard.run()
+    (spec.run_dir / "events.jsonl").write_text('{"ts": 1, "event": "run.started", "run": "x"}\n')
+    yard.publish(spec)
+    yard.sweep(apply=True)
+    yard.stage.clock.advance(8 * DAY_S)
+    yard.sweep(apply=True)
+    assert not (spec.run_dir / "judge.git").exists()
+    remove_tree(spec.run_dir)
+    assert "+right" in review.one(yard.stage.desk(), "T-1")["diff"]
+    cli = Cli(tmp_path / "home")
+    assert "run.started" in cli.ok("logs", "T-1", "--json")
+    shown = cli.ok("show", "T-1")
+    assert "worktree: tidied away at" in shown
+    assert "artefacts: " in shown
+
+
+@pytest.mark.field_report("GIT-015")
+def test_saved_work_is_named_with_the_command_that_brings_it_back(yard: Yard, tmp_path: Path) -> None:
+    spec = yard.run()
+    yard.publish(spec)
+    yard.sweep(apply=True)
+    [row] = view.why(yard.stage.desk(), "T-1")["saved_work"]
+    assert (row["run_id"], row["changed_files"]) == (spec.run_id, 1)
+    cli = Cli(tmp_path / "home")
+    for command in ("show", "why"):
+        told = cli.ok(command, "T-1")
+        assert f"saved work of {spec.run_id}: 1 files" in told
+        assert f"git fetch {row['bundle']}" in told
+
+
+@pytest.mark.covers("G01", "G03")
+def test_the_command_lists_first_and_removes_only_when_told_to(yard: Yard, tmp_path: Path) -> None:
+    spec = yard.run()
+    yard.publish(spec)
+    cli = Cli(tmp_path / "home")
+    told = cli.ok("gc")
+    assert "May go: 1 run-repositories, 1 worktree" in told
+    assert spec.worktree.is_dir()
+    assert '"is_applied": true' in cli.ok("gc", "--apply", "--json")
+    assert not spec.worktree.exists()
+
+
+@pytest.mark.covers("G03")
+@pytest.mark.parametrize("is_on", [False, True])
+def test_the_nightly_clean_up_removes_only_where_the_operator_set_it(tmp_path: Path, *, is_on: bool) -> None:
+    from autopilot.daemon.gc.__main__ import main
+
+    stage = Stage(tmp_path / "home", config="gc = { auto_delete = true }\n" if is_on else "")
+    yard = Yard(stage, small_repo(tmp_path / "theirs"))
+    spec = yard.run()
+    yard.publish(spec)
+    places = (str(stage.paths.state), str(stage.paths.config_file), str(stage.paths.logs))
+    assert main(("nightly", *places)) == 0
+    assert spec.worktree.exists() is not is_on
+    assert len(list(stage.paths.reports.glob("gc-report-*.json"))) == 1
+    assert main(("tidy", *places)) == 0
+    assert not spec.worktree.exists()
+    stage.store.close()
