@@ -131,8 +131,10 @@ def _judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
     messages: tuple[Message, ...] = (Woken("start"),)
     tick = Outlasting(loop)
     while True:
-        if gap_ms := clockwork.slept_ms():
-            logger("daemon").warning(Event.MACHINE_WOKE, slept_s=gap_ms // MS_PER_S)
+        passed = clockwork.passed()
+        if passed.slept_ms:
+            logger("daemon").warning(Event.MACHINE_WOKE, slept_s=passed.slept_ms // MS_PER_S)
+        tick.heed(passed)
         clockwork.appoint(tick(messages))
         if loop.is_done:
             return

@@ -10,9 +10,9 @@ import threading
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
-from autopilot.daemon import demand, windows
+from autopilot.daemon import demand, schedules
 from autopilot.daemon.inbox import Woken
-from autopilot.daemon.store import backup, migrate, queries_host, writes
+from autopilot.daemon.store import backup, migrate
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.daemon.inbox import Inbox
+    from autopilot.daemon.schedules import Due
     from autopilot.daemon.shop import Shop
 
 SCHEDULE = "backup"
@@ -55,17 +56,16 @@ class Backups:
             self._take_up(shop, self._copying)
             self._copying = None
         at, zone, now_ms = shop.settings.backup.at, demand.zone_of(shop.settings), shop.now_ms()
-        due_ms, next_ms = windows.last_due_ms(at, zone, now_ms), windows.next_due_ms(at, zone, now_ms)
         with shop.store.read() as conn:
-            last_ms = queries_host.last_firing(conn, SCHEDULE)
-        if last_ms is None:
-            writes.fire_once(shop.store, SCHEDULE, due_ms)  # the first daemon of all: nothing to lose yet
-        elif last_ms < due_ms:
+            found = schedules.look(conn, SCHEDULE, at=at, zone=zone, now_ms=now_ms)
+        if found.is_first:
+            schedules.settle(shop.store, found)  # the first daemon of all: nothing to lose yet
+        elif found.is_open:
             if now_ms < self._retry_ms <= now_ms + RETRY_MS:
-                return min(self._retry_ms, next_ms)
-            self._begin(shop, due_ms)
+                return min(self._retry_ms, found.next_ms)
+            self._begin(shop, found)
             return None
-        return next_ms
+        return found.next_ms
 
     def close(self) -> None:
         """Give up the copy that is being made; it leaves nothing behind."""
@@ -73,10 +73,10 @@ class Backups:
         if self._copying is not None:
             self._copying.join(JOIN_TIMEOUT_S)
 
-    def _begin(self, shop: Shop, due_ms: int) -> None:
+    def _begin(self, shop: Shop, due: Due) -> None:
         database, now_ms, keep = shop.store.database, shop.now_ms(), shop.settings.backup.keep_files
         self._copying = _Copying(
-            due_ms, lambda: _copy(database, now_ms, keep=keep, stop=self._stop), on_end=self._wake
+            due, lambda: _copy(database, now_ms, keep=keep, stop=self._stop), on_end=self._wake
         )
         self._copying.start()
 
@@ -86,7 +86,7 @@ class Backups:
     def _take_up(self, shop: Shop, copying: _Copying) -> None:
         error = copying.error
         if error is None:
-            writes.fire_once(shop.store, SCHEDULE, copying.due_ms)
+            schedules.settle(shop.store, copying.due)
             return
         if error.code == _DAMAGED:
             raise error
@@ -97,10 +97,10 @@ class Backups:
 class _Copying(threading.Thread):
     """One copy under way, and how it ended."""
 
-    def __init__(self, due_ms: int, work: Callable[[], None], *, on_end: Callable[[], None]) -> None:
+    def __init__(self, due: Due, work: Callable[[], None], *, on_end: Callable[[], None]) -> None:
         """Take what it is for, what to do, and what to call at its end, however it is."""
         super().__init__(name=SCHEDULE, daemon=True)
-        self.due_ms = due_ms
+        self.due = due
         self.error: AutopilotError | None = AutopilotError("backup-ended", "the copy ended without a word")
         self._work = work
         self._on_end = on_end

@@ -8,6 +8,7 @@ wait for the next does not count sleep; hence no grace limit, one coalesced run,
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,16 @@ LONGEST_APPOINTMENT_MS = 24 * 3600 * MS_PER_S
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """How long the machine slept, and by how much its clock was set ahead, or back (negative)."""
+
+    slept_ms: int
+    set_ms: int
+    now_ms: int
+    """UTC epoch ms, by the clock as it is now."""
+
+
 class Clockwork:
     """The scheduler: a backstop look every so often, and one appointment at a time."""
 
@@ -39,7 +50,7 @@ class Clockwork:
         """Take whom to wake and how often at least."""
         self._inbox = inbox
         self._clock = clock
-        self._wall_ms, self._awake_s = clock.now_ms(), clock.monotonic_s()
+        self._before = _read(clock)
         self._scheduler = BackgroundScheduler(
             jobstores={"default": MemoryJobStore()},
             executors={"default": ThreadPoolExecutor(1)},
@@ -67,12 +78,16 @@ class Clockwork:
         trigger = DateTrigger(_EPOCH + timedelta(milliseconds=soon_ms))
         self._scheduler.add_job(self._wake, trigger, ["appointment"], id="appointment", replace_existing=True)
 
-    def slept_ms(self) -> int:
-        """Give how long the machine slept, or its clock was set ahead, since this was last asked."""
-        wall_ms, awake_s = self._clock.now_ms(), self._clock.monotonic_s()
-        gap_ms = (wall_ms - self._wall_ms) - round((awake_s - self._awake_s) * MS_PER_S)
-        self._wall_ms, self._awake_s = wall_ms, awake_s
-        return gap_ms if gap_ms > SLEEP_GAP_MS else 0
+    def passed(self) -> Passed:
+        """Tell what became of the time since this was last asked."""
+        before, self._before = self._before, _read(self._clock)
+        wall_ms, awake_ms, elapsed_ms = (now - then for now, then in zip(self._before, before, strict=True))
+        slept_ms, set_ms = elapsed_ms - awake_ms, wall_ms - elapsed_ms
+        return Passed(
+            slept_ms=slept_ms if slept_ms > SLEEP_GAP_MS else 0,
+            set_ms=set_ms if abs(set_ms) > SLEEP_GAP_MS else 0,
+            now_ms=self._before[0],
+        )
 
     def _wake(self, by: str) -> None:
         self._inbox.put(Woken(by))
@@ -90,3 +105,8 @@ class Clockwork:
             error=repr(getattr(event, "exception", None)),
         )
         self._inbox.put(Woken("missed schedule"))
+
+
+def _read(clock: Clock) -> tuple[int, int, int]:
+    """Give the wall, the time awake and the time passed, in milliseconds."""
+    return clock.now_ms(), round(clock.monotonic_s() * MS_PER_S), round(clock.elapsed_s() * MS_PER_S)

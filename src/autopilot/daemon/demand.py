@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 
 import psutil
 
+from autopilot.config.clock import look_at_zone
 from autopilot.daemon.admission import Demand, HostDemand, holds
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
@@ -80,9 +81,12 @@ def schedule_of(settings: Settings) -> Schedule | None:
 
 
 def zone_of(settings: Settings) -> ZoneInfo | None:
-    """Give the time zone of the schedule; None = the system's."""
+    """Give the time zone of the schedule; None = the system's, as it is by now."""
     name = settings.schedule.timezone
-    return ZoneInfo(name) if name else None
+    if name:
+        return ZoneInfo(name)
+    look_at_zone()
+    return None
 
 
 def _free_disk_bytes(folder: Path) -> int | None:

@@ -14,7 +14,7 @@ from autopilot.config.logs import logger
 from autopilot.daemon import faults, launching, publishing, recover, running
 from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
-from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, writes
+from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, steps, writes
 from autopilot.schemas.errors import AutopilotError, StaleTransitionError
 from autopilot.schemas.events import Event
 
@@ -86,8 +86,17 @@ class Loop:
             self._guard(run.ticket, partial(running.adopt, shop, run))
         for publication in publications:
             self._guard(publication.ticket, partial(publishing.adopt, shop, publication))
+        self._contain(partial(steps.catch_up, shop.store))
         self._contain(partial(recover.tell_orphans, shop))
         self._contain(self._judge)
+
+    def follow_clock(self, set_ms: int, now_ms: int) -> None:
+        """Let what we promised for later move along with a clock that was set.
+
+        Raises:
+            AutopilotError: the store failed.
+        """
+        self._contain(partial(steps.record, self._shop.store, set_ms, now_ms=now_ms))
 
     def tick(self, messages: Iterable[Message] = ()) -> int | None:
         """Do one pass.

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
-from autopilot.daemon import demand, windows
+from autopilot.daemon import demand, schedules
 from autopilot.daemon.digest import gather as digest
-from autopilot.daemon.store import queries_host, writes
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -36,14 +35,15 @@ def write_digest_if_due(shop: Shop, *, is_ready: Callable[[Shop, int], bool] = _
             sees to it that the loop is woken when it is.
     """
     at, zone, now_ms = shop.settings.schedule.digest_at, demand.zone_of(shop.settings), shop.now_ms()
-    due_ms = windows.last_due_ms(at, zone, now_ms)
     with shop.store.read() as conn:
-        last_ms = queries_host.last_firing(conn, SCHEDULE)
-    if last_ms is not None and last_ms < due_ms:
-        if not is_ready(shop, due_ms):
-            return windows.next_due_ms(at, zone, now_ms)
+        found = schedules.look(conn, SCHEDULE, at=at, zone=zone, now_ms=now_ms)
+    if found.is_open:
+        if not is_ready(shop, found.due_ms):
+            return found.next_ms
         written = digest.write(shop.store, shop.paths, shop.settings, shop.clock)
-        logger("daemon").info(Event.DIGEST_WRITTEN, path=str(written), due_ms=due_ms)
-    if last_ms is None or last_ms < due_ms:
-        writes.fire_once(shop.store, SCHEDULE, due_ms)
-    return windows.next_due_ms(at, zone, now_ms)
+        logger("daemon").info(
+            Event.DIGEST_WRITTEN, path=str(written), due_ms=found.due_ms, late_s=found.late_s
+        )
+    if found.is_open or found.is_first:
+        schedules.settle(shop.store, found)
+    return found.next_ms

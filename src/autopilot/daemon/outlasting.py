@@ -16,6 +16,7 @@ from autopilot.schemas.events import Event
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from autopilot.daemon.clockwork import Passed
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.loop import Loop
 
@@ -30,11 +31,17 @@ class Outlasting:
         """Take the loop."""
         self._loop = loop
         self._is_full = False
+        self._set: list[Passed] = []
 
     @property
     def patience_s(self) -> float:
         """Give the seconds until the next look; without end while there is room."""
         return _LOOK_S if self._is_full else math.inf
+
+    def heed(self, passed: Passed) -> None:
+        """Take it into account, before the next tick, that the clock was set."""
+        if passed.set_ms:
+            self._set.append(passed)
 
     def __call__(self, messages: Iterable[Message]) -> int | None:
         """Do one tick; None, to be called again, where the disk is full.
@@ -43,6 +50,9 @@ class Outlasting:
             AutopilotError: the store failed otherwise, or the daemon is on its way out: the next one goes on.
         """
         try:
+            while self._set:
+                self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms)
+                self._set.pop(0)
             next_ms = self._loop.tick(messages)
         except TransientError as error:
             if error.code != _FULL or self._loop.is_draining:

@@ -90,6 +90,11 @@ def next_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
     return next(moment for moment in moments if moment > now_ms)
 
 
+def day_of(due_ms: int, tz: ZoneInfo | None) -> str:
+    """Give the local date (YYYY-MM-DD) of an instant (UTC epoch ms)."""
+    return _local(due_ms, tz).date().isoformat()
+
+
 def instant_ms(day: date, at: time_of_day, tz: ZoneInfo | None) -> int:
     """Turn a local day and time into UTC epoch ms.
 

@@ -19,6 +19,7 @@ class Event(StrEnum):
     DOOR_MENDED = "door.mended"
     STATE_UNSAVED = "state.unsaved"
     STATE_SAVED = "state.saved"
+    CLOCK_SET = "clock.set"
     MACHINE_WOKE = "machine.woke"
     CONFIG_RELOADED = "config.reloaded"
     CONFIG_REFUSED = "config.refused"

@@ -8,7 +8,7 @@ import pytest
 from apscheduler.events import EVENT_JOB_MISSED, JobExecutionEvent
 
 from autopilot.config.clock import SystemClock
-from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.clockwork import Clockwork, Passed
 from autopilot.daemon.inbox import Inbox, StopAsked, Woken
 from tests.support.clock import FakeClock
 from tests.support.wait import wait_until
@@ -68,12 +68,21 @@ def test_sleep_is_told_from_being_awake() -> None:
     clock = FakeClock()
     clockwork = Clockwork(Inbox(), clock=clock, poll_s=3600)
     clock.advance(7200)
-    assert clockwork.slept_ms() == 0
-    clock.jump_wall(8 * 3600)
-    assert clockwork.slept_ms() == 8 * 3600 * 1000
-    assert clockwork.slept_ms() == 0
-    clock.jump_wall(-3600)
-    assert clockwork.slept_ms() == 0
+    assert clockwork.passed().slept_ms == 0
+    clock.suspend(8 * 3600)
+    assert clockwork.passed() == Passed(8 * 3600 * 1000, 0, clock.now_ms())
+    assert clockwork.passed().slept_ms == 0
+
+
+@pytest.mark.parametrize("seconds", [-86_400, -3600, 3600, 86_400])
+def test_a_clock_that_was_set_is_told_from_a_machine_that_slept(seconds: int) -> None:
+    clock = FakeClock()
+    clockwork = Clockwork(Inbox(), clock=clock, poll_s=3600)
+    clock.suspend(7200)
+    clock.jump_wall(seconds)
+    assert clockwork.passed() == Passed(7200 * 1000, seconds * 1000, clock.now_ms())
+    clock.jump_wall(5)
+    assert clockwork.passed().set_ms == 0
 
 
 def test_the_inbox_gives_what_there_is_at_once_and_in_order() -> None:

@@ -147,6 +147,7 @@ def start_attempt(unit: Unit, values: Mapping[str, Any], rules: Rules) -> Attemp
 def _numbers(unit: Unit, rules: Rules) -> dict[str, int]:
     return {
         "since_ms": queries_host.since_ms(unit.now_ms),
+        "now_ms": unit.now_ms,
         "stop_micro_usd": budget.stop_micro_usd(rules),
         "ceiling_micro_usd": rules.cost_ceiling_micro_usd,
         "ticket_ceiling_micro_usd": rules.ticket_ceiling_micro_usd,

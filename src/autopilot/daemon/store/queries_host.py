@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, case, func, literal_column, select
+from sqlalchemy import bindparam, case, func, literal_column, or_, select
 
 from autopilot.daemon.budget import ROLLING_MS
-from autopilot.daemon.store import mapping
+from autopilot.daemon.store import mapping, steps
 from autopilot.daemon.store.queries_runs import running
 from autopilot.daemon.store.rows import Breaker, Spending, StoreFacts
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
@@ -30,9 +30,15 @@ _BREAKERS_OF = select(BREAKERS).where(BREAKERS.c.scope.in_(bindparam("scopes", e
 _WINDOWS = select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent)
 _HOLDS = select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope)
 _LAST_LAUNCH = select(func.max(ATTEMPTS.c.started_ms))
-_LAST_FIRING = select(func.max(FIRINGS.c.nominal_ms)).where(FIRINGS.c.schedule == bindparam("name"))
+_LAST_FIRING = select(func.max(FIRINGS.c.nominal_ms)).where(
+    or_(
+        FIRINGS.c.schedule == bindparam("name"),
+        FIRINGS.c.schedule.between(bindparam("first"), bindparam("last")),
+    )
+)
+_FIRED = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == bindparam("name")).limit(1)
 _SPENT = func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)
-_RECENT = ATTEMPTS.c.finished_ms > bindparam("since_ms")
+_RECENT = steps.is_recent(ATTEMPTS.c.finished_ms)
 _PROMISED = func.coalesce(
     func.sum(
         case(
@@ -106,13 +112,21 @@ def holds(conn: Connection) -> tuple[Hold, ...]:
 
 def last_firing(conn: Connection, schedule: str) -> int | None:
     """Give the latest nominal instant (UTC epoch ms) that a schedule fired for."""
-    nominal_ms: int | None = conn.execute(_LAST_FIRING, {"name": schedule}).scalar()
+    names = {"name": schedule, "first": f"{schedule} ", "last": f"{schedule} ~"}
+    nominal_ms: int | None = conn.execute(_LAST_FIRING, names).scalar()
     return nominal_ms
+
+
+def has_fired(conn: Connection, schedule: str, day: str) -> bool:
+    """Tell whether a schedule has fired for a local date (YYYY-MM-DD)."""
+    return conn.execute(_FIRED, {"name": f"{schedule} {day}"}).first() is not None
 
 
 def spending(conn: Connection, now_ms: int) -> Spending:
     """Sum the last 24 hours. Each run counts once: live at its reservation or more, ended at its charge."""
-    settled, unknown_runs, oldest_ms = conn.execute(_SETTLED, {"since_ms": since_ms(now_ms)}).one()
+    settled, unknown_runs, oldest_ms = conn.execute(
+        _SETTLED, {"since_ms": since_ms(now_ms), "now_ms": now_ms}
+    ).one()
     reserved, spent = conn.execute(_LIVE).one()
     return Spending(
         settled_micro_usd=settled,

@@ -1,0 +1,218 @@
+"""A clock that is set, ahead or back: no launch past the ceiling, no hold without an end, nothing twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.inbox import Inbox
+from autopilot.daemon.loop import Loop
+from autopilot.daemon.nightly import write_digest_if_due
+from autopilot.daemon.outlasting import Outlasting
+from autopilot.daemon.store import queries_host, writes
+from autopilot.schemas.machine import State
+from autopilot.schemas.run import Outcome
+from tests.support import queue
+from tests.support.shop import Stage
+
+HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+YEAR_S = 365 * DAY_S
+CEILING = (
+    "cost_ceiling_usd = 4.5\nrun_ceiling_usd = 4\nticket_ceiling_usd = 4\nstop_launching_percent = 100\n"
+)
+JUMPS = [-DAY_S, -HOUR_S, HOUR_S, DAY_S]
+
+
+class Host:
+    """A stage whose daemon looks at the clock before each tick, as the real one does."""
+
+    def __init__(self, folder: Path, *, config: str = "") -> None:
+        self.stage = Stage(folder, config=config)
+        self.clock = self.stage.clock
+        writes.turn_on(self.stage.store, by="test")
+        self.start()
+
+    def start(self) -> None:
+        """Be a daemon that has just come up."""
+        self.clockwork = Clockwork(Inbox(), clock=self.clock, poll_s=3600)
+        loop = Loop(self.stage.shop, chores=[write_digest_if_due])
+        self.tick = Outlasting(loop)
+        loop.recover()
+
+    def look(self) -> None:
+        """One turn of the daemon's loop."""
+        self.tick.heed(self.clockwork.passed())
+        self.tick([])
+
+    def spend(self) -> None:
+        """Let the first ticket cost one of four dollars and a half; a second may not have four more."""
+        queue.add(self.stage.store, "first")
+        self.look()
+        claim = self.stage.claim_of("T-1")
+        self.stage.hand_in(queue.result(claim, Outcome.NO_CHANGES))
+        self.look()
+        assert self.stage.state() is State.PARKED
+        queue.add(self.stage.store, "second")
+        self.look()
+        assert self.stage.hold_names() == {"cost-ceiling"}
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[Host]:
+    host = Host(tmp_path)
+    yield host
+    host.stage.store.close()
+
+
+@pytest.fixture
+def poor(tmp_path: Path) -> Iterator[Host]:
+    host = Host(tmp_path, config=CEILING)
+    yield host
+    host.stage.store.close()
+
+
+@pytest.mark.parametrize("seconds", [*JUMPS, YEAR_S, -YEAR_S])
+def test_setting_the_clock_frees_no_money_and_holds_none_for_ever(poor: Host, seconds: int) -> None:
+    poor.spend()
+    poor.clock.jump_wall(seconds)
+    poor.look()
+    assert poor.stage.hold_names() == {"cost-ceiling"}
+    poor.clock.advance(23 * HOUR_S)
+    poor.look()
+    assert poor.stage.state("T-2") is State.QUEUED
+    poor.clock.advance(26 * HOUR_S)
+    poor.look()
+    assert poor.stage.state("T-2") is State.RUNNING
+
+
+def test_a_clock_set_back_while_no_daemon_runs_frees_no_money_either(poor: Host) -> None:
+    poor.spend()
+    poor.clock.jump_wall(-3 * DAY_S)
+    poor.start()
+    poor.look()
+    assert poor.stage.hold_names() == {"cost-ceiling"}
+    poor.clock.advance(2 * DAY_S)
+    poor.look()
+    assert poor.stage.state("T-2") is State.RUNNING
+
+
+def test_a_clock_that_was_a_year_wrong_until_the_network_came_up_costs_no_day_of_waiting(poor: Host) -> None:
+    poor.spend()
+    poor.clock.advance(30 * DAY_S)
+    poor.clock.jump_wall(-YEAR_S)  # a board without a battery, after a reboot
+    poor.start()
+    poor.clock.advance(60)
+    poor.clock.jump_wall(YEAR_S)
+    poor.look()
+    assert poor.stage.state("T-2") is State.RUNNING
+
+
+def test_the_day_of_a_machine_that_slept_counts(poor: Host) -> None:
+    poor.spend()
+    poor.clock.suspend(25 * HOUR_S)
+    poor.look()
+    assert poor.stage.state("T-2") is State.RUNNING
+
+
+@pytest.mark.parametrize("seconds", JUMPS)
+def test_a_run_under_way_is_neither_lost_nor_started_twice(host: Host, seconds: int) -> None:
+    queue.add(host.stage.store)
+    host.look()
+    host.clock.jump_wall(seconds)
+    for _ in range(3):
+        host.look()
+        host.clock.advance(30)
+    assert host.stage.state() is State.RUNNING
+    assert len(host.stage.run_specs()) == 1
+    host.stage.commit()
+    host.look()
+    assert queue.look(host.stage.store, "T-1").attempts == 1
+    assert host.stage.state() is State.PUBLISHING
+
+
+@pytest.mark.parametrize("seconds", JUMPS)
+def test_a_wait_after_a_failure_is_as_long_as_it_was(host: Host, seconds: int) -> None:
+    queue.add(host.stage.store)
+    host.look()
+    host.stage.hand_in(queue.result(host.stage.claim_of("T-1"), Outcome.AGENT_FAILED))
+    host.look()
+    wait_ms = queue.look(host.stage.store, "T-1").not_before_ms - host.clock.now_ms()
+    host.clock.jump_wall(seconds)
+    host.look()
+    assert queue.look(host.stage.store, "T-1").not_before_ms - host.clock.now_ms() == wait_ms
+    assert host.stage.state() is State.QUEUED
+    host.clock.advance(wait_ms / 1000 + 1)
+    host.look()
+    assert host.stage.state() is State.RUNNING
+
+
+@pytest.mark.parametrize("seconds", JUMPS)
+def test_what_a_person_said_about_the_time_is_kept_to(host: Host, seconds: int) -> None:
+    due_ms = host.clock.now_ms() + 2 * HOUR_S * 1000
+    queue.add(host.stage.store, not_before_ms=due_ms)
+    host.look()
+    host.clock.jump_wall(seconds)
+    host.look()
+    if host.clock.now_ms() >= due_ms:
+        assert host.stage.state() is State.RUNNING
+    else:
+        assert queue.look(host.stage.store, "T-1").not_before_ms == due_ms
+        assert host.stage.state() is State.QUEUED
+
+
+@pytest.mark.parametrize("seconds", JUMPS)
+def test_a_cool_down_and_a_usage_window_are_as_long_as_they_were(host: Host, seconds: int) -> None:
+    until_ms = host.clock.now_ms() + HOUR_S * 1000 // 2
+    with host.stage.store.write() as conn:
+        conn.execute(
+            text(
+                "INSERT INTO breakers (scope, state, failures, failure_class, opened_ms, cooldown_until_ms,"
+                " cooldown_ms) VALUES ('host', 'open', 3, 'bug', 1, :until, 1800000)"
+            ),
+            {"until": until_ms},
+        )
+        conn.execute(
+            text("INSERT INTO agent_windows VALUES ('scripted', 1, :until, 'used up', NULL)"),
+            {"until": until_ms},
+        )
+    host.look()
+    host.clock.jump_wall(seconds)
+    host.look()
+    with host.stage.store.read() as conn:
+        assert queries_host.breaker(conn, "host").cooldown_until_ms == until_ms + seconds * 1000
+        assert queries_host.agent_windows(conn)[0].resets_ms == until_ms + seconds * 1000
+
+
+@pytest.mark.parametrize("seconds", JUMPS)
+def test_the_digest_of_a_date_is_written_once_and_the_next_is_not_forgotten(host: Host, seconds: int) -> None:
+    host.look()
+    for _ in range(2 * 24 * 2):
+        host.clock.advance(HOUR_S / 2)
+        host.look()
+    before = {path: path.stat().st_ino for path in host.stage.paths.digests.glob("*.md")}
+    assert len(before) == 2
+    host.clock.jump_wall(seconds)
+    for _ in range(3 * 24 * 2):
+        host.look()
+        host.clock.advance(HOUR_S / 2)
+    after = {path: path.stat().st_ino for path in host.stage.paths.digests.glob("*.md")}
+    assert before.items() <= after.items()
+    days = sorted(path.stem for path in after)
+    assert len(days) == len(before) + {-DAY_S: 2}.get(seconds, 3)
+
+
+def test_a_clock_that_was_a_year_ahead_for_a_while_does_not_end_the_digests(host: Host) -> None:
+    host.look()
+    host.clock.jump_wall(YEAR_S)
+    host.look()
+    host.clock.jump_wall(-YEAR_S)
+    for _ in range(3):
+        host.clock.advance(DAY_S)
+        host.look()
+    days = {path.stem for path in host.stage.paths.digests.glob("*.md")}
+    assert {"2026-01-03", "2026-01-04", "2026-01-05"} <= days
