@@ -180,3 +180,20 @@ def test_the_queue_moves_past_tickets_that_stop_and_never_more_run_than_allowed(
         )
         assert running <= 2
     house.assert_in_order()
+
+
+@pytest.mark.slow
+@pytest.mark.field_report("DMN-027")
+@pytest.mark.parametrize(
+    "step", [{"exit": 1}, {"exit": 139}, {"die": "SIGSEGV"}, {"print": "}{ no line of ours"}]
+)
+def test_dmn_027_an_agent_that_ends_badly_is_tried_again_and_its_ticket_comes_to_rest(
+    build: Build, step: dict[str, object]
+) -> None:
+    """DMN-027: a plain crash put the task on 'retrying', and nothing ever started it again."""
+    house = build(settings="attempts_per_ticket = 2\n" + SLOW_POLL, bad=[{"spend": {"usd": 0.01}}, step])
+    name = house.add(agent="bad")
+    ticket = house.daemon.wait_for_state(name, "failed", "parked")
+    assert ticket["reason"]
+    assert ticket["state"] == "parked" or ticket["attempts"] == ticket["sessions"] == 2
+    house.assert_in_order()

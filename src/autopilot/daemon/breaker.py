@@ -44,7 +44,9 @@ def admits(breaker: Breaker, now_ms: int) -> Admission:
             return "free"
         case "open":
             until_ms = breaker.cooldown_until_ms
-            return "probe" if until_ms is None or now_ms >= until_ms else "refused"
+            # A clock that was set back must not make the rest longer than it was meant to be.
+            is_resting = until_ms is not None and 0 < until_ms - now_ms <= breaker.cooldown_ms
+            return "refused" if is_resting else "probe"
         case "half-open":
             return "refused"
 

@@ -43,6 +43,14 @@ def test_it_opens_after_three_attempts_in_a_row_that_produced_nothing() -> None:
     assert breaker.admits(row, NOW + HALF_HOUR - 1) == "refused"
 
 
+@pytest.mark.field_report("DMN-037")
+@pytest.mark.parametrize("back_ms", [1, HALF_HOUR, 2 * HALF_HOUR, 24 * 2 * HALF_HOUR])
+def test_a_clock_that_was_set_back_does_not_make_it_rest_longer(back_ms: int) -> None:
+    row = opened()
+    assert breaker.admits(row, NOW) == "refused"
+    assert breaker.admits(row, NOW - back_ms) == "probe"
+
+
 @pytest.mark.covers("E03")
 @pytest.mark.parametrize(
     ("between", "failures"), [(GOOD, 1), (bad("timed-out"), 1)], ids=["a success", "another class"]

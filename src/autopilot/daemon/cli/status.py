@@ -120,7 +120,8 @@ def _breakers(view: Mapping[str, Any]) -> Iterator[str]:
     told = {hold["scope"] for hold in view["holds"]}
     for row in view["breakers"]:
         if row["state"] != "closed" and row["scope"] not in told:
-            yield f"  {row['scope']}: {row['failures']} attempts produced nothing ({row['failure_class']})"
+            series = f"{row['failures']} attempts produced nothing ({row['failure_class']})"
+            yield f"  {row['scope']}: {series}{_probe(row)}"
             yield f"      → autopilot breaker reset {row['scope']}"
 
 
@@ -141,3 +142,11 @@ def _watch(*, as_json: bool) -> None:
         while True:
             live.update(Text(console.clean("\n".join(lines(fetch())))), refresh=True)
             pause.wait(WATCH_S)
+
+
+def _probe(row: Mapping[str, Any]) -> str:
+    """Say when one run may try whether the cause is gone."""
+    if row["probe_run_id"]:
+        return f", {row['probe_run_id']} tries whether it is over"
+    until_ms = row["cooldown_until_ms"]
+    return f", one run may try again {shape.when(until_ms)}" if until_ms else ""
