@@ -1,12 +1,13 @@
 """The daemon: one process in the foreground that judges until it is asked to stop.
 
 Must not judge anything itself. The order matters: lock, store, recovery, and only then the control socket
-and the first claim.
+and the first claim. Where the store is large the socket opens before it is read, and tells only that we live.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,6 +35,7 @@ from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.statedir import check_state_dir
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.supervisor import Supervisor
+from autopilot.daemon.upkeep import Upkeep
 from autopilot.daemon.version import program_version
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
@@ -94,11 +96,13 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
     log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
     backups = Backups(inbox)
     cleaner = Cleaner(Supervisor(clock=shop.clock, inbox=inbox))
+    ready = threading.Event()
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
         inbox=inbox,
         about=lambda: {**about, "is_draining": loop.is_draining},
+        is_ready=ready.is_set,
     )
     control = ControlServer(
         shop.paths.control_socket,
@@ -106,16 +110,14 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
     digest = partial(write_digest_if_due, is_ready=drafts.are_told)
-    loop = Loop(shop, chores=(Doors(lock, control), drafts, digest, backups, Retention(), cleaner))
+    chores = (Doors(lock, control), drafts, digest, backups, Retention(), cleaner, Upkeep())
+    loop = Loop(shop, chores=chores)
     clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
     try:
-        loop.recover()
         with ExitStack() as doors:
-            doors.callback(drafts.close)
-            doors.callback(cleaner.close)
-            doors.callback(backups.close)
-            control.start()
-            doors.callback(control.stop)
+            for close in (drafts.close, cleaner.close, backups.close, control.stop):
+                doors.callback(close)
+            _begin(shop, loop, control, ready)
             clockwork.start()
             doors.callback(clockwork.stop)
             log.info(Event.DAEMON_READY, **about)
@@ -125,6 +127,19 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
         return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
     log.info(Event.DAEMON_STOPPED)
     return ExitCode.OK
+
+
+def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event) -> None:
+    """Recover and open the control socket; a large store is read in between the two, and nothing told of it."""
+    is_large = shop.store.owes_check
+    if is_large:
+        control.start()
+        shop.store.check()
+        logger("daemon").info(Event.STORE_CHECKED, state=str(shop.paths.state))
+    loop.recover()
+    ready.set()
+    if not is_large:
+        control.start()
 
 
 def _judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:

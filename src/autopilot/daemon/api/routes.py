@@ -22,6 +22,7 @@ from autopilot.daemon.api.bodies import (
 )
 from autopilot.daemon.api.call import Call, CallError
 from autopilot.daemon.inbox import Woken
+from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +41,8 @@ class Routes:
     inbox: Inbox
     about: Callable[[], Mapping[str, Any]]
     """What only the living daemon knows: pid, version, start."""
+    is_ready: Callable[[], bool] = lambda: True
+    """Whether the queue was found whole; before that nothing of it is read or written for anybody."""
 
     def __call__(self, call: Call) -> Mapping[str, Any]:
         """Answer one call.
@@ -48,6 +51,8 @@ class Routes:
             CallError: no such path, or a field has the wrong type.
             AutopilotError: what the desk refused.
         """
+        if not self.is_ready():
+            return self._too_early(call)
         desk = self.desk()
         if call.method == "POST":
             answer = _write(desk, call)
@@ -70,6 +75,16 @@ class Routes:
                 return view.why(desk, ticket)
             case _:
                 raise _unknown(call)
+
+    def _too_early(self, call: Call) -> Mapping[str, Any]:
+        """Say that we live, and nothing else."""
+        if (call.method, call.path) == ("GET", "/v1/health"):
+            return {"status": "checking", **self.about()}
+        raise TransientError(
+            "daemon-checking",
+            "the daemon has started and is reading the structure of its large database",
+            hint="try again in a moment; nothing is read or written before it is found whole",
+        )
 
 
 def _write(desk: Desk, call: Call) -> Mapping[str, Any]:

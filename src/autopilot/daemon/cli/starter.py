@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 WAIT_S = 30.0
 POLL_S = 0.05
 GRACE_S = 2.0
+_SLOW_LOOK = 1 / 20
+"""A look counts so little while the daemon says that it is checking: ten minutes in all."""
 
 
 def ensure_daemon() -> bool:
@@ -82,16 +84,17 @@ def _anywhere(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _wait(paths: Paths, child: Child) -> None:
-    pause = Event()
-    for _ in range(round(WAIT_S / POLL_S)):
+    pause, looks = Event(), WAIT_S / POLL_S
+    while looks > 0:
         pause.wait(POLL_S)
         try:
-            client.call(paths.control_socket, "GET", "/v1/health")
+            health = client.call(paths.control_socket, "GET", "/v1/health")
         except AutopilotError:
-            if child.poll() is not None:
-                break
+            looks = looks - 1 if child.poll() is None else 0
             continue
-        return
+        if health["status"] == "ok":
+            return
+        looks -= _SLOW_LOOK  # it lives, and reads a large database
     log = paths.logs / "daemon.out"
     tail = log.read_text(encoding="utf-8", errors="replace")[-1000:] if log.exists() else ""
     what = f"the daemon did not come up: {tail.strip() or 'it said nothing'}"

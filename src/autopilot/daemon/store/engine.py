@@ -7,6 +7,7 @@ Must not know tickets: statements are in `queries_*`, `writes` and `moves`.
 from __future__ import annotations
 
 import os
+import sqlite3
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["Store", "open_store", "set_aside"]
 
 T = TypeVar("T")
+
+LARGE_BYTES = 64 * 1024 * 1024
+"""Up to here the whole structure is read in well under a second."""
 
 _TRIES = 6
 """Transactions tried on a lock that nobody passes on; each waits `connect.BUSY_MS` for it."""
@@ -93,6 +97,22 @@ class Store:
             return None
         return log.st_size, log.st_mtime_ns
 
+    @property
+    def owes_check(self) -> bool:
+        """Tell whether the file is so large that its structure is read only after the first answer."""
+        return self.database.stat().st_size > LARGE_BYTES
+
+    def check_tickets(self) -> None:
+        """Compare the unfinished tickets with their history.
+
+        Raises:
+            ConfigError: `database-damaged`.
+        """
+        with self.read() as conn:
+            found = health.contradiction(conn)
+        if found is not None:
+            raise damaged(self.database, found)
+
     def check(self) -> None:
         """Read the whole structure.
 
@@ -103,6 +123,35 @@ class Store:
             found = health.fault(conn)
         if found is not None:
             raise damaged(self.database, found)
+
+    def log_bytes(self) -> int:
+        """Give the size of the write-ahead log."""
+        last = self._last_commit()
+        return 0 if last is None else last[0]
+
+    def checkpoint(self, *, cut: bool) -> bool:
+        """Fold the write-ahead log into the database; the daemon's alone, and without waiting for anybody.
+
+        Args:
+            cut: also make the log's file empty, which no reader may be in the way of.
+
+        Returns:
+            Whether nothing was in the way.
+
+        Source: https://www.sqlite.org/c3ref/wal_checkpoint_v2.html
+        """
+        how = "TRUNCATE" if cut else "PASSIVE"
+        with translated(self.database), self._writer.connect() as conn:
+            raw = conn.connection.driver_connection
+            if not isinstance(raw, sqlite3.Connection):
+                return True
+            (waits_ms,) = raw.execute("PRAGMA busy_timeout").fetchone()
+            raw.execute("PRAGMA busy_timeout=0")
+            try:
+                (is_busy, *_) = raw.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+            finally:
+                raw.execute(f"PRAGMA busy_timeout={waits_ms}")
+        return not is_busy
 
     def check_place(self) -> None:
         """Look whether the file is still there and still a database; cheap, and the daemon's alone.
@@ -128,7 +177,8 @@ def open_store(database: Path, clock: Clock, *, role: Role = "cli", busy_ms: int
     Args:
         database: the file; its folder must exist and be on a local disk.
         clock: what stamps rows and backups.
-        role: the daemon checks the whole structure at start and is the only one to checkpoint.
+        role: the daemon is the only one to checkpoint, and checks at start: the tickets always, the whole
+            structure where that takes no time (`owes_check`).
         busy_ms: how long one try for the write lock waits; there are six.
 
     Raises:
@@ -149,6 +199,8 @@ def open_store(database: Path, clock: Clock, *, role: Role = "cli", busy_ms: int
     with ExitStack() as undo:
         undo.callback(store.close)
         if role == "daemon":
-            store.check()
+            store.check_tickets()
+            if not store.owes_check:
+                store.check()
         undo.pop_all()
     return store

@@ -6,7 +6,6 @@ Must not read a table from its start to its end: each batch begins where the las
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -111,10 +110,12 @@ def free_pages(conn: Connection) -> int:
 
 
 def give_back(conn: Connection, pages: int) -> None:
-    """Give so many free pages back to the disk; each step of the statement gives one."""
-    raw = conn.connection.driver_connection
-    if isinstance(raw, sqlite3.Connection):
-        raw.execute(f"PRAGMA incremental_vacuum({int(pages)})").fetchall()
+    """Give so many free pages back to the disk.
+
+    Python's driver makes one step of a statement that has no columns, and each step gives one page.
+    """
+    for _ in range(pages):
+        conn.exec_driver_sql("PRAGMA incremental_vacuum(1)")
 
 
 def _aged(
