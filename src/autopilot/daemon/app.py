@@ -130,7 +130,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
 
 
 def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event) -> None:
-    """Recover and open the control socket; a large store is read in between the two, and nothing told of it."""
+    """Recover, then open the control socket; for a large store the other way round, read through in between."""
     is_large = shop.store.owes_check
     if is_large:
         control.start()
