@@ -130,7 +130,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
 
 
 def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event) -> None:
-    """Recover, then open the control socket; for a large store the other way round, read through in between."""
+    """Recover, then open the control socket; it opens first where the store is large, and only says so."""
     is_large = shop.store.owes_check
     if is_large:
         control.start()
