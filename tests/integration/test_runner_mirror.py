@@ -183,3 +183,12 @@ def test_a_run_stopped_just_after_the_fetch_says_nothing_about_the_repository(ho
     with pytest.raises(GitError) as caught:
         fetch_base(ours, host.network, spec.repo, base=base, remote=remote, on_lock_removed=lambda _: None)
     assert as_failure(caught.value).outcome is Outcome.STOPPED
+
+
+def test_a_mirror_that_was_begun_and_never_finished_is_begun_anew(host: Host, repo: Repo) -> None:
+    spec = host.spec(repo)
+    draft = spec.repo.mirror.with_name(f"{spec.repo.mirror.name}.new")
+    draft.mkdir(parents=True)
+    (draft / "HEAD").touch()
+    assert host.fetch(spec)[1] == repo.base_sha
+    assert not draft.exists()

@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
 
 AUTOPILOT = (sys.executable, "-P", "-m", "autopilot.daemon.cli")
+RUN_DAEMON = (*AUTOPILOT[2:], "daemon", "run")
 
 
 class Daemon:
@@ -36,7 +37,7 @@ class Daemon:
         *,
         config: str,
         env: Mapping[str, str] | None = None,
-        argv: Sequence[str] = (*AUTOPILOT[2:], "daemon", "run"),
+        argv: Sequence[str] = RUN_DAEMON,
     ) -> None:
         """Make the home. `argv` is what Python is told to run; by default the command a person types."""
         home.mkdir(parents=True, exist_ok=True)

@@ -17,10 +17,10 @@ from autopilot.daemon.store import queries_runs
 from autopilot.publish.forges.local import LocalPullRequest, read_records
 from autopilot.schemas.events import Event
 from tests.support import records
-from tests.support.daemon import PATIENCE_S, Daemon
+from tests.support.daemon import PATIENCE_S, RUN_DAEMON, Daemon
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
-from tests.support.repos import make_repo
+from tests.support.repos import Repo, make_repo
 from tests.support.wait import wait_until
 
 Steps = Sequence[Mapping[str, object]]
@@ -52,14 +52,28 @@ class House:
     """Everything a story needs, and what can be seen of it from outside."""
 
     def __init__(
-        self, folder: Path, *, settings: str = "", home: Path | None = None, **agents: Steps
+        self,
+        folder: Path,
+        *,
+        settings: str = "",
+        home: Path | None = None,
+        repo: Repo | None = None,
+        argv: Sequence[str] = RUN_DAEMON,
+        env: Mapping[str, str] | None = None,
+        **agents: Steps,
     ) -> None:
-        """Build the repository, and one scripted agent per name; `good` mends the red test."""
-        self.repo = make_repo(folder / "repositories")
+        """Build the repository, and one scripted agent per name; `good` mends the red test.
+
+        `argv` is what Python is told to run as the daemon, `env` what is added to its environment.
+        """
+        self.repo = repo or make_repo(folder / "repositories")
         self.folder = folder
-        config = settings + CONFIG.format(remote=self.repo.remote)
-        env = {"AUTOPILOT_SECRET_FORGE": "not-for-agents"}
-        self.daemon = Daemon(home or folder / "home", config=config, env=env)
+        self.daemon = Daemon(
+            home or folder / "home",
+            config=settings + CONFIG.format(remote=self.repo.remote),
+            env={"AUTOPILOT_SECRET_FORGE": "not-for-agents", **(env or {})},
+            argv=argv,
+        )
         self.paths = self.daemon.paths
         for name, steps in {"good": self.mend(), **agents}.items():
             self.add_agent(name, steps)

@@ -123,7 +123,7 @@ class Paths:
             self.logs,
         ):
             try:
-                folder.mkdir(mode=PRIVATE_DIR_MODE, parents=True, exist_ok=True)
+                _make(folder)
             except OSError as exc:
                 from autopilot.config.room import unusable
 
@@ -175,3 +175,11 @@ def demo_home() -> Path:
     import platformdirs  # as above
 
     return Path(platformdirs.user_cache_dir("autopilot", appauthor=False)) / "demo"
+
+
+def _make(folder: Path) -> None:
+    """Make a folder so that a power cut leaves it; the one that is there costs a look."""
+    if not folder.is_dir():
+        from autopilot.config.atomic import make_folder  # it costs a command that makes nothing
+
+        make_folder(folder, mode=PRIVATE_DIR_MODE)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, assert_never
 
-from autopilot.config.atomic import write_atomically
+from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import SpawnError
@@ -172,7 +172,7 @@ def _held(shop: Shop) -> list[str]:
 def _write(shop: Shop, repo: str, spec: PullStateSpec) -> Path:
     """Lay the questions down; an answer to earlier ones must not be taken for theirs."""
     folder = specs.drafts_dir(shop.paths, repo)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(folder)
     spec.report.unlink(missing_ok=True)
     write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1).encode())
     return folder / SPEC_FILE

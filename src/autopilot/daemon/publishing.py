@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from autopilot.config.atomic import write_atomically
+from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
@@ -171,7 +171,7 @@ def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[Ga
     spec_file = specs.publish_dir(shop.paths, spec.run_id) / SPEC_FILE
     if live.publication.tries == 1 and os.path.lexists(spec_file.parent):
         raise InvariantError("publish-folder-foreign", f"{spec_file.parent} is there before we made it")
-    spec_file.parent.mkdir(mode=0o700, exist_ok=True)
+    make_folder(spec_file.parent)
     write_atomically(spec_file, spec.model_dump_json(indent=1).encode())
     return shop.supervisor.start(publisher_launch(shop, spec, spec_file))
 

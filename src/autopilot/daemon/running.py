@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.config.atomic import write_atomically
+from autopilot.config.atomic import sync_folder, write_atomically
 from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
@@ -110,5 +110,6 @@ def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:
 def _spawn(shop: Shop, claim: Claim, exchanges: Sequence[Exchange]) -> ProcessId:
     spec = specs.run_spec(claim, exchanges, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms())
     spec.run_dir.mkdir(mode=0o700)
+    sync_folder(spec.run_dir.parent)  # or a power cut takes the result away and leaves the ticket committed
     write_atomically(spec.run_dir / SPEC_FILE, spec.model_dump_json(indent=1).encode())
     return shop.supervisor.start(runner_launch(shop, spec))

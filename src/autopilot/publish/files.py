@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
-from autopilot.config.atomic import write_atomically
+from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.room import once_there_is_room
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.publication import PublishRequest, PublishSpec, PullStateSpec
@@ -58,7 +58,7 @@ def write_verdict(path: Path, verdict: PublishVerdict) -> None:
     Raises:
         OSError: it could not be written, and not for want of room.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     content = (verdict.model_dump_json(indent=1) + "\n").encode()
     once_there_is_room(lambda: write_atomically(path, content))
 

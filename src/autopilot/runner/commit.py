@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from autopilot.config.atomic import sync_tree
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.runner.places import UPLOAD_PACK
@@ -46,7 +47,7 @@ def commit_tree(
     """Make the commit on the base and point the branch of our repository at it.
 
     Raises:
-        GitError: it could not be made.
+        GitError, OSError: it could not be made, or not flushed to the disk.
     """
     when = f"@{now_ms // MS_PER_S} +0000"
     env = {
@@ -65,6 +66,9 @@ def commit_tree(
     )
     sha = made.decode().strip()
     judge.git.run("update-ref", f"refs/heads/{branch}", sha, git_dir=judge.place)
+    sync_tree(
+        judge.place
+    )  # git flushes neither loose objects nor names: a power cut would take what was paid for
     return sha
 
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from autopilot.config.atomic import make_folder, sync_folder, sync_folders, sync_tree
 from autopilot.config.git import GitError
+from autopilot.config.removal import remove_tree
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.locks import clear_stale_locks, held
 from autopilot.runner.places import git_path, object_format, platform_config
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from autopilot.config.git import Git
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 _ABANDONED_AFTER_S = 5.0
 _HEX_DIGITS = 16
 _INCOMING = "refs/autopilot/incoming"
+# Git flushes packs and nothing else by default. Source: git-config(1), `core.fsync`.
+_FLUSHED: Mapping[str, str] = {"core.fsync": "loose-object,reference"}
 
 
 def base_ref(base: str) -> str:
@@ -58,10 +62,10 @@ def fetch_base(
 
     Raises:
         RunFailure: another run holds the mirror, or git would not take the branch over.
-        GitError: the fetch failed.
+        GitError, OSError: the fetch failed, or its outcome could not be flushed to the disk.
     """
     mirror, ref = spec.mirror, base_ref(base.name)
-    mirror.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(mirror.parent)
     with held(mirror.with_name(mirror.name + ".lock"), timeout_s=git.timeout_s, clock=git.clock):
         _ensure(git, mirror, object_format(remote.branches[base.name]))
         names = (
@@ -79,7 +83,8 @@ def fetch_base(
         ):
             on_lock_removed(path)
         sha = _fetch(git, network, spec, branch=base.name)
-        git.run("update-ref", ref, sha, git_dir=mirror)
+        git.run("update-ref", ref, sha, git_dir=mirror, config=_FLUSHED)
+        sync_folders(mirror)
         return sha
 
 
@@ -91,6 +96,7 @@ def _fetch(git: Git, network: Git, spec: RepoSpec, *, branch: str) -> str:
         *("fetch", "--quiet", "--no-tags", "--no-prune", "--no-write-fetch-head", "--no-recurse-submodules"),
         *("--refmap=", "--", spec.url, f"+refs/heads/{branch}:{_INCOMING}"),
         git_dir=mirror,
+        config=_FLUSHED,
     )
     try:
         sha = git.run("rev-parse", "--verify", "--quiet", f"{_INCOMING}^{{commit}}", git_dir=mirror)
@@ -106,8 +112,15 @@ def _fetch(git: Git, network: Git, spec: RepoSpec, *, branch: str) -> str:
 
 
 def _ensure(git: Git, mirror: Path, objects: str) -> None:
+    """Make the mirror aside, flush it and rename it into place: half a mirror would stop every later run."""
     if (mirror / "HEAD").is_file():
         return
-    git.run("init", "--quiet", "--bare", "--template=", f"--object-format={objects}", str(mirror))
-    for key, value in platform_config(mirror).items():
-        git.run("config", key, value, git_dir=mirror)
+    draft = mirror.with_name(mirror.name + ".new")
+    if draft.exists():
+        remove_tree(draft)
+    git.run("init", "--quiet", "--bare", "--template=", f"--object-format={objects}", str(draft))
+    for key, value in platform_config(draft).items():
+        git.run("config", key, value, git_dir=draft)
+    sync_tree(draft)
+    draft.rename(mirror)
+    sync_folder(mirror.parent)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from autopilot.config.atomic import sync_folder
+from autopilot.config.atomic import make_folder, sync_folder
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.config.paths import JUDGE_REPOSITORY
@@ -76,7 +76,7 @@ def salvage(git: Git, finding: Finding) -> Salvage:
         UnsavedError: something in it could not be saved.
         OSError: our own folders cannot be written.
     """
-    finding.place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(finding.place)
     with held(finding.place / ".lock", timeout_s=_LOCK_S, clock=git.clock):
         try:
             return _saved(git, finding)

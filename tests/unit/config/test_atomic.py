@@ -1,8 +1,10 @@
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
-from autopilot.config.atomic import write_atomically
+from autopilot.config.atomic import make_folder, sync_folders, sync_tree, write_atomically
 
 
 def test_a_file_appears_whole_and_private(tmp_path: Path) -> None:
@@ -35,3 +37,65 @@ def test_a_missing_folder_is_an_error_not_a_new_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "nowhere" / "file", b"x")
     assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.fixture
+def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The name of each file and folder that is flushed, in order."""
+    seen: list[str] = []
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        seen.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    return seen
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells the name of an open file")
+
+
+@linux
+def test_the_name_of_each_new_folder_is_flushed_in_the_folder_above_it(
+    tmp_path: Path, flushed: list[str]
+) -> None:
+    make_folder(tmp_path / "a" / "b")
+    assert flushed == [tmp_path.name, "a"]
+    assert (tmp_path / "a" / "b").stat().st_mode & 0o777 == 0o700
+
+
+@linux
+def test_a_folder_that_is_there_costs_no_flush_and_a_file_in_its_place_is_an_error(
+    tmp_path: Path, flushed: list[str]
+) -> None:
+    make_folder(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError):
+        make_folder(tmp_path / "file")
+    assert flushed == []
+
+
+@linux
+def test_a_tree_is_flushed_from_its_leaves_up_and_no_link_is_followed(
+    tmp_path: Path, flushed: list[str]
+) -> None:
+    tree = tmp_path / "tree"
+    (tree / "inner").mkdir(parents=True)
+    (tree / "inner" / "leaf").touch(mode=0o400)
+    (tree / "link").symlink_to(tmp_path / "nowhere")
+    sync_tree(tree)
+    assert flushed == ["leaf", "inner", "tree"]
+
+
+@linux
+def test_of_a_trees_folders_alone_only_the_names_are_flushed(tmp_path: Path, flushed: list[str]) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "leaf").touch()
+    sync_folders(tmp_path)
+    assert flushed == ["inner", tmp_path.name]
+
+
+def test_a_tree_that_is_gone_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        sync_tree(tmp_path / "gone")

@@ -189,11 +189,11 @@ def append(paths: Paths, text: str) -> None:
     Raises:
         ConfigError: with the addition it would not load; the file is as it was.
     """
-    from autopilot.config.atomic import write_atomically
+    from autopilot.config.atomic import make_folder, write_atomically
     from autopilot.config.load import load
 
     target = paths.config_file.resolve()  # a link to a file kept elsewhere stays a link
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(target.parent)
     before = target.read_bytes() if target.exists() else None
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o600
     joined = ((before.rstrip() + b"\n\n") if before and before.strip() else b"") + text.encode()

@@ -10,7 +10,7 @@ import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from autopilot.config.atomic import sync_folder
+from autopilot.config.atomic import make_folder, sync_folder, sync_tree
 from autopilot.config.foreign_file import UnreadableError, open_plain
 from autopilot.config.paths import (
     EVENTS_FILE,
@@ -53,12 +53,14 @@ def copy_artifacts(run_dir: Path, target: Path, *, worktree: Path, more: tuple[P
     """
     making = target.with_name(f".{target.name}.part")
     remove_tree(making)
-    making.mkdir(mode=0o700, parents=True)
+    make_folder(target.parent)
+    making.mkdir(mode=0o700)
     count = 0
     for source, name in _sources(run_dir, worktree, more):
         if count < _MAX_FILES and _is_copied(source, making / name):
             count += 1
     remove_tree(target)
+    sync_tree(making)  # what is copied here is removed there
     making.rename(target)
     sync_folder(target.parent)
     return count

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autopilot.config.atomic import sync_folder
+from autopilot.config.atomic import make_folder, sync_folder
 from autopilot.config.logs import logger
 from autopilot.daemon.store import copies
 from autopilot.daemon.store.damage import damaged, is_damage
@@ -58,7 +58,7 @@ def make(
     """
     folder = database.parent / copies.BACKUP_FOLDER
     with _written(database):
-        folder.mkdir(mode=_FOLDER_MODE, exist_ok=True)
+        make_folder(folder, mode=_FOLDER_MODE)
         with _alone(folder):
             for left_over in folder.glob(f".*{_PART}"):
                 left_over.unlink()

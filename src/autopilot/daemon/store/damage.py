@@ -159,6 +159,6 @@ def move_aside(database: Path, clock: Clock, *, why: str, parts: Sequence[str]) 
         part = database.with_name(database.name + suffix)
         if part.exists():
             part.rename(folder / part.name)
-    sync_folder(folder)
+    sync_folder(folder)  # first the new names, then the end of the old: a power cut between leaves both
     sync_folder(database.parent)
     return folder

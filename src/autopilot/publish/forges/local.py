@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import Field, ValidationError
 
-from autopilot.config.atomic import write_atomically
+from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.publish.forges.forge import Known, Wanted
 from autopilot.publish.stops import Stop
 from autopilot.schemas.publication import PullRequest
@@ -154,7 +154,7 @@ class LocalForge:
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(self._folder)
         handle = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)

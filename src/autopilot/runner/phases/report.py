@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.atomic import make_folder
 from autopilot.runner.message import is_outward, outward, outward_title
 from autopilot.runner.outbox import write_record
 from autopilot.schemas.events import Event
@@ -41,6 +42,6 @@ def request_publication(shop: Shop, *, base: str, head: str) -> None:
         notes=tuple(note for note in notebook.warnings if is_outward(spec, note)),
         created_ms=shop.clock.now_ms(),
     )
-    spec.pr_request.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(spec.pr_request.parent)
     write_record(spec.pr_request, request)
     shop.tell(Event.PR_REQUESTED, id=request.id, head=head)
