@@ -20,24 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-# A FUSE file system is known by the name after the dot; one without a name here is taken for local.
-_NETWORK_TYPES = frozenset(
-    {"9p", "afpfs", "afs", "beegfs", "ceph", "cifs", "davfs", "glusterfs", "gpfs", "lustre", "ncpfs", "nfs"}
-    | {
-        "nfs3",
-        "nfs4",
-        "prl_fs",
-        "rclone",
-        "s3fs",
-        "smb",
-        "smb2",
-        "smb3",
-        "smbfs",
-        "sshfs",
-        "vboxsf",
-        "vmhgfs",
-    }
-    | {"webdav", "webdavfs"}
+# A FUSE file system is known by the name after the dot; one that says none could be any of them, and one with
+# a name that is not here is taken for local. What a host lends its guests and containers is like a network.
+_SHARED_TYPES = frozenset(
+    (
+        *("9p", "acfs", "afpfs", "afs", "beegfs", "blobfuse", "blobfuse2", "ceph", "cephfs"),
+        *("cifs", "coda", "cvmfs2", "davfs", "davfs2", "drvfs", "fakeowner", "fuse", "fusefs"),
+        *("gcsfuse", "gfs2", "glusterfs", "goofys", "gpfs", "grpcfuse", "juicefs", "lustre"),
+        *("macfuse", "mfs", "moosefs", "ncp", "ncpfs", "nfs", "nfs3", "nfs4", "ocfs2", "orangefs"),
+        *("osxfs", "osxfuse", "panfs", "prl_fs", "pvfs2", "quobyte", "rclone", "s3fs", "s3ql"),
+        *("seaweedfs", "smb", "smb2", "smb3", "smbfs", "sshfs", "vboxsf", "virtiofs", "vmhgfs"),
+        *("webdav", "webdavfs", "wekafs"),
+    )
 )
 _HINT = "set AUTOPILOT_HOME to a folder of your own on a local disk, outside every repository"
 
@@ -70,11 +64,12 @@ def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mo
             f"the state folder {state} lies inside the repository {repository}",
             hint=_HINT,
         )
-    kind = _file_system_of(state, mounts())
-    if kind.removeprefix("fuse.").removesuffix("-fuse") in _NETWORK_TYPES:
+    kind = file_system_of(state, mounts())
+    if kind.removeprefix("fuse.").removesuffix("-fuse") in _SHARED_TYPES:
         raise ConfigError(
             "state-dir-on-network",
-            f"the state folder {state} is on a network file system ({kind})",
+            f"the state folder {state} is on a network file system or one lent by a host ({kind}): the"
+            " memory of SQLite's log is not shared across it, and the queue would be damaged",
             hint=_HINT,
         )
     _make_private(state)
@@ -100,7 +95,8 @@ def _is_repository(folder: Path) -> bool:
     return is_bare or (folder / ".git").exists()
 
 
-def _file_system_of(state: Path, mounts: Mapping[str, str]) -> str:
+def file_system_of(state: Path, mounts: Mapping[str, str]) -> str:
+    """Name the kind of file system that a folder is on; empty where that is not known."""
     real = str(state.resolve())
     around = [point for point in mounts if real == point or real.startswith(point.rstrip("/") + "/")]
     return mounts[max(around, key=len)].lower() if around else ""

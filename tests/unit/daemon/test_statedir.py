@@ -63,12 +63,28 @@ def test_a_local_file_system_is_accepted(tmp_path: Path, kind: str) -> None:
     check_state_dir(tmp_path, mounts=lambda: {"/": "nfs", str(tmp_path): kind})
 
 
-@pytest.mark.parametrize("kind", ["nfs4", "CIFS", "fuse.sshfs", "fuse.rclone", "fuse.vmhgfs-fuse", "9p"])
-def test_a_network_file_system_is_refused(tmp_path: Path, kind: str) -> None:
+SHARED = [
+    "nfs4",
+    "CIFS",
+    "smb3",
+    "fuse.sshfs",
+    "fuse.rclone",
+    "fuse.vmhgfs-fuse",
+    "9p",
+    "virtiofs",
+    "fuse",
+    "osxfs",
+]
+
+
+@pytest.mark.field_report("DMN-023")
+@pytest.mark.parametrize("kind", SHARED)
+def test_dmn_023_a_network_file_system_or_one_lent_by_a_host_is_refused(tmp_path: Path, kind: str) -> None:
     state = tmp_path / "state"
     state.mkdir()
     mounts = {"/": "ext4", str(tmp_path): kind, f"{tmp_path}/sta": "ext4"}
     with pytest.raises(ConfigError) as caught:
         check_state_dir(state, mounts=lambda: mounts)
     assert caught.value.code == "state-dir-on-network"
+    assert kind.lower() in caught.value.what
     check_state_dir(state, mounts=lambda: {**mounts, str(state): "ext4"})

@@ -27,6 +27,7 @@ def check_all(clock: Clock) -> tuple[Check, ...]:
     lines = [*_looked("state", lambda: [host.state_folder(paths)]), host.git_program()]
     lines += _looked("configuration", lambda: _configuration(paths, clock))
     lines += _looked("database", lambda: [host.database(paths, clock)])
+    lines += [host.backups(paths, clock)]
     lines += [host.sleep_lock(), host.sqlite(), host.sandbox(), host.daemon(paths)]
     return tuple(lines)
 

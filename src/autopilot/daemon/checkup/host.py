@@ -15,13 +15,16 @@ import psutil
 from autopilot.config import environ
 from autopilot.daemon.api import client
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
-from autopilot.daemon.statedir import check_state_dir
+from autopilot.daemon.statedir import check_state_dir, file_system_of, mounted
+from autopilot.daemon.store import copies
 from autopilot.daemon.store.engine import open_store
+from autopilot.daemon.upkeep import TELL_BYTES
 from autopilot.launchd import awake
 from autopilot.schemas.errors import AutopilotError, TransientError
+from autopilot.schemas.units import MS_PER_S, iso_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from autopilot.config.clock import Clock
@@ -29,18 +32,20 @@ if TYPE_CHECKING:
     from autopilot.config.settings import Settings
 
 _GIB = 1024**3
+_STALE_MS = 3 * 24 * 3600 * MS_PER_S
 # Source: sqlite.org/releaselog: the WAL-reset race is mended in 3.51.3, 3.50.7 and 3.44.6.
 _MENDED_SQLITE = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
 
-def state_folder(paths: Paths) -> Check:
-    """Look whether the queue may live where it does.
+def state_folder(paths: Paths, *, mounts: Callable[[], Mapping[str, str]] = mounted) -> Check:
+    """Look whether the queue may live where it does, and name the file system.
 
     Raises:
         ConfigError: it may not.
     """
-    check_state_dir(paths.ensure().state)
-    return ok("state", f"{paths.state} is private and local")
+    check_state_dir(paths.ensure().state, mounts=mounts)
+    kind = file_system_of(paths.state, mounts()) or "an unknown file system"
+    return ok("state", f"{paths.state} is private and local ({kind})")
 
 
 def git_program() -> Check:
@@ -64,7 +69,33 @@ def database(paths: Paths, clock: Clock) -> Check:
     except TransientError as error:
         who = ", ".join(_holders(paths.database)) or "a process of somebody else"
         return blocked("database", f"{error.what}: {who}", "wait for it, or end it")
+    log = paths.database.with_name(f"{paths.database.name}-wal")
+    if log.exists() and log.stat().st_size > TELL_BYTES:
+        who = ", ".join(_holders(paths.database)) or "a process of somebody else"
+        what = f"whole, but its write-ahead log has grown to {log.stat().st_size / _GIB:.1f} GiB"
+        return warning("database", f"{paths.database} is {what}", f"who has it open: {who}")
     return ok("database", f"{paths.database} is whole")
+
+
+def backups(paths: Paths, clock: Clock) -> Check:
+    """Read the newest copies of the queue until one can be believed."""
+    folder = paths.state / copies.BACKUP_FOLDER
+    found = copies.in_folder(folder)
+    newest = copies.newest_good(folder)
+    if newest is None:
+        if found:
+            return warning(
+                "backups", f"none of {len(found)} in {folder} is good", "autopilot backup makes one"
+            )
+        return ok("backups", "none yet; a daemon makes one a day, autopilot backup one at once")
+    seen = (
+        f"the newest good one of {len(found)} is of {iso_utc(newest.taken_ms)}, with {newest.tickets} tickets"
+    )
+    if newest.path != found[0]:
+        return warning("backups", f"{seen}; {found[0]} is damaged", "autopilot backup list tells of each")
+    if clock.now_ms() - newest.taken_ms > _STALE_MS:
+        return warning("backups", seen, "autopilot backup makes one; the daemon's log says why it made none")
+    return ok("backups", seen)
 
 
 def _holders(database: Path) -> Iterator[str]:

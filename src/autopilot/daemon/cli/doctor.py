@@ -18,9 +18,12 @@ _SIGNS: Mapping[str, str] = {"ok": "✓", "warning": "!", "blocked": "✗"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the form of the answer, and the one thing that doctor changes."""
+    """Declare the form of the answer, and the two things that doctor changes."""
     parser.add_argument(
         "--set-aside", action="store_true", help="give a damaged queue up: move its files away, start empty"
+    )
+    parser.add_argument(
+        "--compact", action="store_true", help="write the queue's file anew without its free room"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -29,6 +32,8 @@ def run(args: argparse.Namespace) -> ExitCode:
     """Print every line with its evidence and cure."""
     if args.set_aside:
         return _set_aside(as_json=args.json)
+    if args.compact:
+        return _compact(as_json=args.json)
     found = checks()
     if args.json:
         console.say_json({"checks": as_json(found)})
@@ -48,6 +53,19 @@ def _set_aside(*, as_json: bool) -> ExitCode:
     else:
         console.say(f"the damaged queue is in {folder}; the next command starts with an empty one")
         console.say("worktrees and branches of its tickets are still there")
+    return ExitCode.OK
+
+
+def _compact(*, as_json: bool) -> ExitCode:
+    from autopilot.config.clock import SystemClock
+    from autopilot.config.paths import find_paths
+    from autopilot.daemon.compacting import compact
+
+    before, after = compact(find_paths().ensure(), SystemClock())
+    if as_json:
+        console.say_json({"before_bytes": before, "after_bytes": after})
+    else:
+        console.say(f"the queue's file had {before / 1024**2:.1f} MiB and has {after / 1024**2:.1f} MiB now")
     return ExitCode.OK
 
 
