@@ -12,7 +12,7 @@ from autopilot.config.logs import logger
 from autopilot.daemon import decide, transitions, transitions_publish
 from autopilot.daemon.store import queries_runs, queries_tickets
 from autopilot.daemon.store.mend import mend
-from autopilot.schemas.decision import Park
+from autopilot.schemas.decision import Cancel, Park
 from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State, Trigger, WaitingFor, target
 from autopilot.schemas.ticket import Hold
@@ -33,7 +33,10 @@ def told(error: BaseException) -> dict[str, str]:
 
 
 def park(shop: Shop, seen: Ticket, reason: str) -> None:
-    """Park the ticket from wherever it is now; one whose child still runs is stopped, and judged then."""
+    """Park the ticket from wherever it is now; one whose child still runs is stopped, and judged then.
+
+    A running one that the operator wants gone is gone.
+    """
     with shop.store.read() as conn:
         ticket = queries_tickets.ticket(conn, seen.id)
         attempt = queries_runs.attempt(conn, ticket.run_id) if ticket and ticket.run_id else None
@@ -50,6 +53,10 @@ def park(shop: Shop, seen: Ticket, reason: str) -> None:
     report = None
     if ticket.state is State.RUNNING and attempt is not None:
         report = decide.Loss(attempt.run_id, attempt.fence, reason, "died", shop.now_ms())
+        if ticket.cancel_requested:
+            wish = Cancel("the operator asked for it while it was running")
+            transitions.cancel(shop.store, ticket, wish, report=report, rules=shop.rules)
+            return
     transitions.park(shop.store, ticket, decision, report=report, rules=shop.rules)
 
 

@@ -42,7 +42,8 @@ class Leasing:
         if self._renewed_s is None or now_s - self._renewed_s >= every_s:
             self._renew(shop, held)
             self._renewed_s = now_s
-        return shop.now_ms() + round((self._renewed_s + every_s - now_s) * MS_PER_S)
+        left_ms = round((self._renewed_s + every_s - now_s) * MS_PER_S)
+        return shop.now_ms() + max(1, left_ms)  # never now: the loop would turn without a pause
 
     def _renew(self, shop: Shop, held: dict[str, int]) -> None:
         renewed = leases.renew(shop.store, held, lease_ms=shop.rules.lease_ms)

@@ -42,6 +42,10 @@ def is_fatal(error: BaseException) -> bool:
     return isinstance(error, AutopilotError) and error.code.startswith(_FATAL_PREFIX) and error.code != _BUSY
 
 
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, AutopilotError) and error.code == _BUSY
+
+
 class Loop:
     """The judge's one thread."""
 
@@ -232,6 +236,11 @@ class Loop:
         except Exception as error:
             if is_fatal(error):
                 raise
+            if _is_busy(
+                error
+            ):  # no fault of the ticket's: what its child left is still there at the next tick
+                self._tell_failed(error)
+                return
             logger("daemon").error(Event.TICKET_FAULTED, ticket=ticket.id, **faults.told(error))
             self._set_apart(ticket, error)
 
@@ -247,5 +256,7 @@ class Loop:
         except Exception as second:
             if is_fatal(second):
                 raise
+            if _is_busy(second):
+                return  # as above
             self._broken[ticket.id] = faults.hold(ticket, reason, self._shop.now_ms())
         self._shop.supervisor.forget_ended(ticket.run_id or "")

@@ -164,7 +164,7 @@ def test_the_cause_of_a_loss_says_whose_doing_it_was(
 
 
 def test_a_runner_that_was_started_unrecorded_is_no_run_that_cost_nothing(claim: Claim, folder: Path) -> None:
-    """The daemon died between the start and writing down whom; its agent has cost something until it was found."""
+    """The daemon died between the start and writing down whom; the agent was paid meanwhile."""
     (folder / "runner.log").write_text("")
     loss = judged(claim, folder, ending=None, pid=None, boot_ms=0)
     assert isinstance(loss, Loss)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import specs, transitions, view
+from autopilot.daemon import desk, judge, specs, transitions, view
 from autopilot.daemon.inbox import StopAsked
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.shop import Shop
@@ -222,6 +222,33 @@ class TestFaults:
         assert stage.state() is State.QUEUED
         Loop(stage.shop).tick()
         assert stage.state() is State.RUNNING
+
+    def test_a_database_that_is_busy_when_a_run_ends_costs_nobody_the_work(self, stage: Stage) -> None:
+        """The run is paid, and its result lies there: parked, it would have been paid for nothing."""
+        queue.add(stage.store)
+        Loop(stage.shop).tick()
+        stage.commit()
+        values = {field.name: getattr(stage.store, field.name) for field in dataclasses.fields(Store)}
+        busy = BrokenStore(**values, error=TransientError("database-busy", "somebody writes"))
+        Loop(dataclasses.replace(stage.shop, store=busy)).tick()
+        assert stage.state() is State.RUNNING
+        Loop(stage.shop).tick()
+        assert stage.state() is State.PUBLISHING
+
+    def test_a_cancel_is_heard_also_where_the_run_could_not_be_judged(
+        self, stage: Stage, loop: Loop, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        queue.add(stage.store)
+        loop.tick()
+        desk.cancel(stage.desk(), "T-1")
+        stage.commit()
+
+        def break_down(*_: object, **__: object) -> None:
+            raise RuntimeError("adapter")
+
+        monkeypatch.setattr(judge, "result_of", break_down)
+        loop.tick()
+        assert stage.state() is State.CANCELLED
 
 
 class TestBreaker:
