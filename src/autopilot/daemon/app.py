@@ -121,7 +121,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
             clockwork.start()
             doors.callback(clockwork.stop)
             log.info(Event.DAEMON_READY, **about)
-            _judge_until_done(loop, inbox, clockwork)
+            judge_until_done(loop, inbox, clockwork)
     except AutopilotError as error:
         logger("daemon").error(Event.DAEMON_FAILED, code=error.code, hint=error.hint, **faults.told(error))
         return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
@@ -142,7 +142,8 @@ def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Even
         control.start()
 
 
-def _judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
+def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
+    """Tick whenever somebody told something or the clock says so, until the loop is done."""
     messages: tuple[Message, ...] = (Woken("start"),)
     tick = Outlasting(loop)
     while True:

@@ -46,17 +46,12 @@ class Passed:
 class Clockwork:
     """The scheduler: a backstop look every so often, and one appointment at a time."""
 
-    def __init__(self, inbox: Inbox, *, clock: Clock, poll_s: float) -> None:
-        """Take whom to wake and how often at least."""
+    def __init__(self, inbox: Inbox, *, clock: Clock, poll_s: float, scheduler: Any = None) -> None:  # noqa: ANN401 - APScheduler ships no types
+        """Take whom to wake and how often at least; the scheduler is APScheduler's but in a simulation."""
         self._inbox = inbox
         self._clock = clock
         self._before = _read(clock)
-        self._scheduler = BackgroundScheduler(
-            jobstores={"default": MemoryJobStore()},
-            executors={"default": ThreadPoolExecutor(1)},
-            job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
-            timezone=UTC,
-        )
+        self._scheduler = _background_scheduler() if scheduler is None else scheduler
         self._scheduler.add_job(self._wake, IntervalTrigger(seconds=poll_s), ["backstop"], id="backstop")
         self._scheduler.add_listener(
             self.tell_trouble, EVENT_JOB_MISSED | EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES
@@ -110,3 +105,12 @@ class Clockwork:
 def _read(clock: Clock) -> tuple[int, int, int]:
     """Give the wall, the time awake and the time passed, in milliseconds."""
     return clock.now_ms(), round(clock.monotonic_s() * MS_PER_S), round(clock.elapsed_s() * MS_PER_S)
+
+
+def _background_scheduler() -> Any:  # noqa: ANN401 - APScheduler ships no types
+    return BackgroundScheduler(
+        jobstores={"default": MemoryJobStore()},
+        executors={"default": ThreadPoolExecutor(1)},
+        job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
+        timezone=UTC,
+    )

@@ -1,0 +1,1 @@
+"""The daemon's own code in a seeded virtual world. See docs/reliability.md."""

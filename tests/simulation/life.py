@@ -1,0 +1,116 @@
+"""One life of the daemon: built as `app` builds it; its waiting is what lets the world go on."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+from autopilot.daemon.app import judge_until_done
+from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.drafts import Drafts
+from autopilot.daemon.inbox import Inbox, Message
+from autopilot.daemon.loop import Loop
+from autopilot.daemon.nightly import write_digest_if_due
+from autopilot.daemon.shop import Current, Shop
+from autopilot.daemon.supervisor import Supervisor
+from autopilot.schemas.errors import ConfigError
+from tests.simulation.clocks import VirtualScheduler
+from tests.simulation.vault import TornStore
+
+if TYPE_CHECKING:
+    from autopilot.config.settings import Settings
+    from autopilot.daemon.watch import Watch
+    from tests.simulation.world import World
+
+_MS = 1000
+
+
+class Life:
+    """From start to end."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.scheduler = VirtualScheduler(world.clock)
+        self.inbox = VirtualInbox(self)
+        self.watches: list[Watch] = []
+        self._polls: dict[int, int] = {}
+        self.supervisor = self._supervisor()
+        store = TornStore(**world.store_fields(), world=world)
+        current = Current(world.settings, config_file=world.paths.config_file, reload=self._reload)
+        self.shop = Shop(store, world.paths, world.clock, self.supervisor, current, world.boot_ms, world.boot)
+
+    def live(self) -> None:
+        """Recover and judge until it is done, or dies."""
+        drafts = Drafts(self._supervisor())
+        chores = (drafts, partial(write_digest_if_due, is_ready=drafts.are_told))
+        loop = Loop(self.shop, chores=chores)
+        loop.recover()
+        poll_s = self.shop.settings.daemon.poll_s
+        clockwork = Clockwork(self.inbox, clock=self.world.clock, poll_s=poll_s, scheduler=self.scheduler)
+        clockwork.start()
+        judge_until_done(loop, self.inbox, clockwork)
+        drafts.close()
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no child is under watch."""
+        return all(watch.ending is not None for watch in self.watches)
+
+    def due_ms(self) -> list[int]:
+        """When a thread of the daemon does something next, in milliseconds awake."""
+        polls = [self._polls[id(watch)] for watch in self.watches if watch.ending is None]
+        return polls if self.scheduler.wake_ms is None else [*polls, self.scheduler.wake_ms]
+
+    def watch(self) -> None:
+        """Let each thread that is due do its step, in any order."""
+        now_ms = self.world.clock.awake_ms
+        if self.scheduler.wake_ms is not None and self.scheduler.wake_ms <= now_ms:
+            self.scheduler.look()
+        for watch in self.world.chance.shuffled(self.watches):
+            if watch.ending is None and self._polls[id(watch)] <= now_ms:
+                self._step(watch)
+
+    def _step(self, watch: Watch) -> None:
+        if watch.step() is not None:
+            self._polls[id(watch)] = self.world.clock.awake_ms + self.world.chance.between(100, 4000)
+
+    def _start(self, watch: Watch) -> None:
+        self.watches.append(watch)
+        self._polls[id(watch)] = self.world.clock.awake_ms + self.world.chance.between(0, 200)
+
+    def _supervisor(self) -> Supervisor:
+        return Supervisor(
+            clock=self.world.clock, inbox=self.inbox, processes=self.world.table, start=self._start
+        )
+
+    def _reload(self) -> Settings:
+        if self.world.is_fault(0.2):
+            raise ConfigError("config-invalid", "a slip of the pen")
+        return self.world.settings
+
+
+class VirtualInbox(Inbox):
+    """Waiting for a message is what lets the world go on."""
+
+    def __init__(self, life: Life) -> None:
+        super().__init__()
+        self._life = life
+
+    def put(self, message: Message) -> None:
+        super().put(message)
+        self._life.world.note(f"told: {message}")
+
+    def take(self, wait_s: float) -> tuple[Message, ...]:
+        world = self._life.world
+        world.rest(self._life)
+        limit_ms = 3_600_000 if math.isinf(wait_s) else round(wait_s * _MS)
+        deadline_ms = world.clock.awake_ms + limit_ms
+        while True:
+            if (messages := super().take(0)) and not world.is_fault(0.05):
+                return messages
+            if world.clock.awake_ms >= deadline_ms:
+                return messages
+            for message in messages:  # the loop's thread is slow to wake: more may come meanwhile
+                Inbox.put(self, message)
+            world.turn(deadline_ms)

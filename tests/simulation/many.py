@@ -1,0 +1,64 @@
+"""Many seeds in several processes, each of which plays a stretch at a time."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_STRETCH = 200
+_SUMMARY = re.compile(r"^(\d+) seeds, (\d+) broken; (\d+) ticks, (\d+) ms of CPU$", re.MULTILINE)
+_NOT_PASSED = ("COV", "PYTEST")
+
+
+def span(text: str) -> range:
+    """Read `3-17`, or `17` for the first so many."""
+    first, dash, last = text.partition("-")
+    return range(int(first), int(last) + 1) if dash else range(1, int(first) + 1)
+
+
+def start(*arguments: str, hash_seed: str = "random") -> subprocess.CompletedProcess[str]:
+    """Run the simulation in a process of its own, which no coverage follows."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(_NOT_PASSED)}
+    env |= {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}", "PYTHONHASHSEED": hash_seed}
+    return subprocess.run(
+        [sys.executable, "-m", "tests.simulation", *arguments],
+        cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+
+
+def play_all(seeds: range, jobs: int) -> int:
+    """Play every seed, print each that is broken at once and a summary at the end; 1 when any was."""
+    started_s = time.monotonic()
+    stretches = [seeds[first : first + _STRETCH] for first in range(0, len(seeds), _STRETCH)]
+    played, bad, ticks, spent_ms = 0, 0, 0, 0
+    with ThreadPoolExecutor(jobs) as pool:
+        for output in pool.map(_stretch, stretches):
+            numbers = _SUMMARY.search(output)
+            if numbers is None:
+                print(output)
+                bad += 1
+                continue
+            print(output[: numbers.start()], end="")
+            sums = [int(number) for number in numbers.groups()]
+            played, bad, ticks, spent_ms = (
+                a + b for a, b in zip((played, bad, ticks, spent_ms), sums, strict=True)
+            )
+            _tell_progress(played, len(seeds), bad, started_s)
+    print(f"{played} seeds, {bad} broken; {ticks} ticks, {spent_ms} ms of CPU")
+    return int(bad > 0)
+
+
+def _stretch(seeds: Sequence[int]) -> str:
+    return start("--seeds", f"{seeds[0]}-{seeds[-1]}").stdout
+
+
+def _tell_progress(played: int, wanted: int, bad: int, started_s: float) -> None:
+    minutes = (time.monotonic() - started_s) / 60
+    sys.stderr.write(f"{played} of {wanted} seeds, {bad} broken, {minutes:.1f} min\n")

@@ -1,0 +1,21 @@
+"""The simulation finds faults: each one planted is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation import many
+from tests.simulation.mutants import BY_NAME
+
+SEEDS = "1-1000"
+"""Most hide in fewer than fifty; the rarest in some hundred."""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", BY_NAME)
+def test_a_planted_fault_is_found_by_an_invariant(name: str) -> None:
+    done = many.start("--mutant", name, "--seeds", SEEDS)
+    assert done.returncode == 1, f"not found: {done.stdout}"
+    assert "replay: script/soak --replay" in done.stdout, done.stdout
+    assert "the loop contained" not in done.stdout, "it only crashed, which any test would have shown"

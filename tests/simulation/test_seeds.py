@@ -1,0 +1,39 @@
+"""Seeds of the simulated world, in child processes that coverage does not slow down."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.simulation import many
+
+_FEW, _MANY = 200, 10_000
+_STRETCH, _LONG_STRETCH = 25, 100
+_SAME = "1-12"
+
+
+def _stretches(first: int, last: int, size: int) -> list[str]:
+    return [f"{start}-{start + size - 1}" for start in range(first, last, size)]
+
+
+def _assert_in_order(seeds: str) -> None:
+    done = many.start("--seeds", seeds)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("seeds", _stretches(1, _FEW, _STRETCH))
+def test_the_kernel_keeps_every_promise_in_a_few_hundred_seeds(seeds: str) -> None:
+    _assert_in_order(seeds)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("seeds", _stretches(_FEW + 1, _MANY, _LONG_STRETCH))
+def test_the_kernel_keeps_every_promise_in_ten_thousand_seeds(seeds: str) -> None:
+    _assert_in_order(seeds)
+
+
+def test_a_seed_is_replayed_bit_for_bit_in_another_process() -> None:
+    first, second = (many.start("--seeds", _SAME, "--digests", hash_seed=seed) for seed in ("1", "2"))
+    assert first.returncode == 0, first.stdout
+    assert first.stdout.count("trace ") == len(many.span(_SAME))
+    assert first.stdout == second.stdout

@@ -1,0 +1,281 @@
+"""Everything around one daemon, in virtual time: who may act next, and what goes wrong."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autopilot.config.paths import Paths
+from autopilot.config.settings import Settings
+from autopilot.daemon.desk import Desk
+from autopilot.daemon.inbox import Message
+from autopilot.daemon.rules import Rules, rules_of
+from tests.simulation import configs, operators, publishers
+from tests.simulation.chance import Chance, SeededEntropy
+from tests.simulation.clocks import VirtualClock
+from tests.simulation.ends import Broken, DaemonKilled, SeedOver
+from tests.simulation.forge import VirtualForge
+from tests.simulation.invariants import Invariants
+from tests.simulation.purse import Purse
+from tests.simulation.runners import Runner
+from tests.simulation.table import Process, Table
+from tests.simulation.vault import Vault, WatchedStore
+
+if TYPE_CHECKING:
+    from tests.simulation.life import Life
+
+_HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
+_PATIENCE_MS = 12 * _DAY_MS
+_MOST_TICKS = 1500
+# Midnights near which the clocks of Berlin change, and one at which they do not.
+_STARTS = (1_774_728_000_000, 1_792_872_000_000, 1_767_312_000_000, 1_774_745_940_000, 1_792_889_940_000)
+_DEEDS = (
+    *(("operator", 14), ("child", 4), ("forge", 2)),
+    *(("clock", 1), ("sleep", 1), ("disk", 1), ("kill", 1), ("reboot", 1)),
+)
+_KILLS = (0.0, 0.01, 0.02, 0.05)
+
+
+class World:
+    """One seed's world."""
+
+    def __init__(self, seed: int, paths: Paths, vault: Vault) -> None:
+        self.seed = seed
+        self.paths = paths
+        self.chance = Chance(seed, "world")
+        self.entropy = SeededEntropy(seed)
+        self.clock = VirtualClock(self.chance.one_of(_STARTS) + self.chance.between(0, 7_200_000))
+        self.table = Table(self)
+        self.forge = VirtualForge(self)
+        self.purse = Purse(self.clock)
+        self.vault = vault
+        self.trace: list[str] = []
+        self.added: set[int] = set()
+        self.life: Life | None = None
+        self.last_life: Life | None = None
+        self.is_calm = False
+        self.ticks = 0
+        self.disk_is_full = False
+        self.boot_ms, self.boot = self.clock.wall_ms - _HOUR_MS, "boot-0"
+        self.calm_from_ms = 0
+        self.is_smooth = self.chance.is_hit(0.4)
+        """Whether agents do well, so that more of the seed is about publishing."""
+        self._acts_left = self.chance.between(6, 20)
+        self._kill = self.chance.one_of(_KILLS)
+        self._mix = self.chance.one_of((0.0, 0.05, 0.15))
+        self._trouble = self.chance.one_of((0.0, 1.0, 1.0, 2.0))
+        self._is_mixing = False
+        self._config = 0
+        self._stamp = 0
+        self._started = 0
+        self._shas = 0
+        self.highest_ceiling = 0
+        self.change_config(0)
+        self.invariants = Invariants(self, paths.database)
+        self._fields = vault.open(self.clock, self.entropy)
+        self.store = WatchedStore(**self._fields, world=self)
+
+    # --- what is so ---------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        return configs.variants()[self._config]
+
+    @property
+    def repo_names(self) -> tuple[str, ...]:
+        return ("shop", "till")
+
+    def rules_now(self) -> Rules:
+        """The limits that the daemon goes by at this moment, which may not have read the file yet."""
+        return rules_of(self.settings) if self.life is None else self.life.shop.rules
+
+    def desk(self) -> Desk:
+        return Desk(self.store, self.settings, self.paths, self.clock)
+
+    def new_sha(self) -> str:
+        self._shas += 1
+        return hashlib.sha256(f"{self.seed}/{self._shas}".encode()).hexdigest()[:40]
+
+    def next_start_ms(self) -> int:
+        """When a process started; no two with one number started at once."""
+        self._started += 1
+        return self.clock.wall_ms + self._started
+
+    def note(self, text: str) -> None:
+        self.trace.append(f"{self.clock.awake_ms} {self.clock.wall_ms} {text}")
+
+    def look(self) -> None:
+        self.invariants.look()
+
+    def store_fields(self) -> dict[str, Any]:
+        """What a new daemon opens; now and then really opened anew, which costs as much as a tick."""
+        if self.life is not None and self.chance.is_hit(0.3):
+            self._fields = self.vault.open(self.clock, self.entropy)
+            self.store = WatchedStore(**self._fields, world=self)
+        return self._fields
+
+    def rest(self, life: Life) -> None:
+        """The daemon has nothing to do for now.
+
+        Raises:
+            SeedOver: nobody has.
+            Broken: calm came long ago, and still somebody has.
+        """
+        self.ticks += 1
+        self.clock.is_read()
+        if not self.is_calm:
+            return
+        if not self.invariants.restless() and not self.table.living and life.supervisor.is_idle:
+            if leftovers := self.invariants.leftovers():
+                raise Broken(leftovers[0])
+            raise SeedOver
+        if self.clock.wall_ms > self.calm_from_ms + _PATIENCE_MS or self.ticks > _MOST_TICKS:
+            restless = "; ".join(self.invariants.restless())
+            raise Broken(f"nothing moves any more, or for ever: {restless or self.table.living}")
+
+    # --- what goes wrong ----------------------------------------------------------------------
+
+    def is_fault(self, probability: float) -> bool:
+        """Tell whether something goes wrong now; never once calm has come."""
+        return not self.is_calm and self.chance.is_hit(probability * self._trouble)
+
+    def boundary(self, effect: str) -> None:
+        """Between two effects of the daemon: it may die here, or somebody else may act.
+
+        Raises:
+            DaemonKilled: it died.
+        """
+        if self.is_calm:
+            return
+        if self.chance.is_hit(self._kill):
+            self.note(f"killed at: {effect}")
+            raise DaemonKilled
+        if not self._is_mixing and self.chance.is_hit(self._mix):
+            self._is_mixing = True
+            try:
+                self._somebody_acts()
+            finally:
+                self._is_mixing = False
+
+    def write(self, real: Any, path: Path, data: bytes) -> None:
+        """Stand in for `write_atomically` in the daemon: it may fail, or be the last thing that was done."""
+        self.boundary(f"write {path.name}")
+        if self.disk_is_full or self.is_fault(0.03):
+            self.note(f"no room for {path.name}")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        if self.is_fault(0.01):
+            path.with_name(f".{path.name}.torn.part").write_bytes(data[: len(data) // 2])
+            raise DaemonKilled
+        real(path, data)
+        self.boundary(f"written {path.name}")
+
+    def free_disk_bytes(self, _: Path) -> int:
+        return 0 if self.disk_is_full else 1 << 40
+
+    # --- who acts -----------------------------------------------------------------------------
+
+    def tell(self, message: Message) -> None:
+        """Tell the daemon, if it is there."""
+        if self.life is not None:
+            self.life.inbox.put(message)
+
+    def change_config(self, number: int | None = None) -> None:
+        """Another configuration is in force from the next tick on."""
+        self._config = self.chance.between(0, len(configs.variants()) - 1) if number is None else number
+        self._stamp += 1
+        self.paths.config_file.write_text(f"# {self._config}\n")
+        os.utime(self.paths.config_file, ns=(0, self._stamp))
+        self.highest_ceiling = max(self.highest_ceiling, rules_of(self.settings).cost_ceiling_micro_usd)
+
+    def bring_to_life(self, child: Process, spec_file: Path) -> None:
+        match child.kind:
+            case "runner":
+                Runner(self, child, spec_file)
+            case "publisher":
+                publishers.publish(self, child, spec_file)
+            case _:
+                publishers.inquire(self, child, spec_file)
+
+    def turn(self, deadline_ms: int) -> None:
+        """Let the next thing happen, at most until a moment of time awake."""
+        if not self.is_calm and self.chance.is_hit(0.3):
+            self._acts_left -= 1
+            if self._acts_left < 0:
+                self._calm_down()
+            else:
+                self._somebody_acts()
+            return
+        self._advance(deadline_ms)
+
+    def _somebody_acts(self) -> None:
+        match deed := self.chance.weighted(_DEEDS):
+            case "operator":
+                operators.act(self)
+            case "child":
+                self._children_act()
+            case "forge":
+                self.forge.somebody_acts()
+            case "clock":
+                ms = self.chance.one_of([_DAY_MS, -_DAY_MS, _HOUR_MS, -_HOUR_MS, 45_000])
+                self.note(f"the clock is set by {ms} ms")
+                self.clock.jump(ms)
+                if self.life is None:
+                    self.clock.is_lost()
+            case "sleep":
+                ms = self.chance.between(60_000, 9 * _HOUR_MS)
+                self.note(f"the machine sleeps for {ms} ms")
+                self.clock.sleep(ms)
+            case "disk":
+                self.disk_is_full = not self.disk_is_full
+            case _:
+                self._crash(deed)
+
+    def _crash(self, deed: str) -> None:
+        self.note(deed)
+        if deed == "reboot":
+            self.table.end_all()
+            self.clock.go_to(self.clock.awake_ms + 60_000)
+            self.boot_ms, self.boot = self.clock.wall_ms, f"boot-{self._shas}-{self._started}"
+        if self.life is not None:
+            raise DaemonKilled
+
+    def _calm_down(self) -> None:
+        """Nothing goes wrong any more, and the operator leaves the switch at on."""
+        self.note("calm")
+        self.is_calm, self.disk_is_full = True, False
+        self.calm_from_ms = self.clock.wall_ms
+        self.change_config(0)
+        operators.leave_on(self)
+
+    def _children_act(self) -> None:
+        ready = [each for each in self.table.living if each.due_ms is not None]
+        if ready:
+            self.table.go_on(self.chance.one_of(ready))
+
+    def _advance(self, deadline_ms: int) -> None:
+        due = [each.due_ms for each in self.table.living if each.due_ms is not None]
+        due += [] if self.life is None else self.life.due_ms()
+        if self.is_calm and not self.table.living and (self.life is None or self.life.is_idle):
+            self._doze(min([deadline_ms, *due]))
+        before_ms = self.clock.awake_ms
+        self.clock.go_to(min([deadline_ms, *due]))
+        self.table.mind_leases(self.clock.awake_ms - before_ms)
+        for each in self.chance.shuffled(self.table.living):
+            if each.due_ms is not None and each.due_ms <= self.clock.awake_ms:
+                self.table.go_on(each)
+        if self.life is not None:
+            self.life.watch()
+
+    def _doze(self, next_ms: int) -> None:
+        """Nobody works and nobody waits: the machine sleeps until shortly before the appointment."""
+        self.forge.merge_all()
+        appointed = None if self.life is None else self.life.scheduler.appointment_ms()
+        if appointed is not None:
+            ahead_ms = appointed - self.clock.wall_ms - (next_ms - self.clock.awake_ms)
+            if ahead_ms > 0:
+                self.note(f"dozes for {ahead_ms} ms")
+                self.clock.sleep(ahead_ms)
