@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.config import removal
 from autopilot.daemon import acts
 from autopilot.daemon.demo.stage import MARK
 from autopilot.daemon.gc import refusals, removing, sweep
@@ -147,7 +146,7 @@ def test_a_clean_up_that_was_killed_in_the_middle_is_finished_by_the_next(
     assert "answer.txt" in saved.files
 
 
-def test_a_run_that_the_queue_has_forgotten_goes_after_a_while_with_its_commits_saved(yard: Yard) -> None:
+def test_a_run_that_the_queue_has_forgotten_goes_after_a_while_with_its_work_saved(yard: Yard) -> None:
     spec = yard.run()
     lost = yard.stage.paths.runs / "T-9-a1-00000001"
     spec.run_dir.rename(lost)
@@ -157,12 +156,15 @@ def test_a_run_that_the_queue_has_forgotten_goes_after_a_while_with_its_commits_
     (lost / "worktree.json").write_text(json.dumps({**record, "run_id": lost.name, "ticket_id": "T-9"}))
     yard.stage.clock.advance(3650 * DAY_S)
     assert "its worktree is there" in why(yard, lost)
-    removal.remove_tree(spec.worktree)
+    forgotten = spec.worktree.rename(spec.worktree.with_name("T-9"))
     git(lost / "repo.git", "update-ref", "refs/heads/mine", _commit(lost / "repo.git"))
     assert yard.sweep(apply=True).failed == []
+    assert not forgotten.exists()
+    assert yard.sweep(apply=True).failed == []
     assert not lost.exists()
-    [saved] = salvages(yard.stage.paths.salvage / "T-9")
-    assert len(saved.agent_commits) == 1
+    saved = salvages(yard.stage.paths.salvage / "T-9")
+    assert {name for one in saved for name in one.files} == {"answer.txt"}
+    assert {len(one.agent_commits) for one in saved} == {1}
 
 
 def _commit(repository: Path) -> str:

@@ -46,6 +46,14 @@ def set_aside(path: Path) -> Path:
     return target
 
 
+def finish(gone: Path) -> int:
+    """Delete what was set aside, and the folder of such things once it is empty; as `remove_tree`."""
+    removed = remove_tree(gone)
+    with suppress(OSError):
+        gone.parent.rmdir()
+    return removed
+
+
 def waiting(parent: Path) -> list[Path]:
     """Name what was set aside in a folder and is still there, after a crash for instance."""
     place = parent / ASIDE

@@ -151,7 +151,7 @@ class Chronicle:
         }
 
     def _merge(self, patch: Mapping[str, Any]) -> None:
-        """Write a patch; when somebody steered in between, it is read again."""
+        """Write a patch; what somebody wrote in between, a steer for instance, stays."""
         update_state(self._path, patch)
 
     def _now(self) -> str:

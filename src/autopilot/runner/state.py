@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.atomic import write_atomically
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-_TRIES = 5
 _RESERVED = frozenset({"rev", "schemaVersion"})
 
 
@@ -65,28 +64,31 @@ def merge_state(path: Path, patch: Mapping[str, Any], *, seen_rev: int) -> Agent
         TransientError: code `state-moved`; somebody wrote in between. Read again and decide anew.
         InvariantError: the file or the result is no valid document; the file is as it was.
     """
-    if reserved := _RESERVED & patch.keys():
-        raise InvariantError("state-invalid", f"a patch may not set {', '.join(sorted(reserved))}")
     with _locked(path):
         old = read_state(path)
         if old.rev != seen_rev:
             what = f"{path} is at revision {old.rev}, not {seen_rev}"
             raise TransientError("state-moved", what, hint="read it again")
-        document = _document(old)
-        return _write(path, {**document, **_merged(document, patch), "rev": old.rev + 1})
+        return _changed(path, old, patch)
 
 
 def update_state(path: Path, patch: Mapping[str, Any]) -> AgentState:
-    """Change the document whatever its revision is; when somebody wrote in between, read again.
+    """Change keys whatever else was written meanwhile: read and written under one lock, so nothing is lost.
+
+    For a patch that does not depend on what was read; one that does takes `merge_state`.
 
     Raises:
-        TransientError: somebody wrote in between every time.
         InvariantError: the file or the result is no valid document; the file is as it was.
     """
-    for _ in range(_TRIES - 1):
-        with suppress(TransientError):
-            return merge_state(path, patch, seen_rev=read_state(path).rev)
-    return merge_state(path, patch, seen_rev=read_state(path).rev)
+    with _locked(path):
+        return _changed(path, read_state(path), patch)
+
+
+def _changed(path: Path, old: AgentState, patch: Mapping[str, Any]) -> AgentState:
+    if reserved := _RESERVED & patch.keys():
+        raise InvariantError("state-invalid", f"a patch may not set {', '.join(sorted(reserved))}")
+    document = _document(old)
+    return _write(path, {**document, **_merged(document, patch), "rev": old.rev + 1})
 
 
 def _merged(document: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -8,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from autopilot.runner.state import create_state, merge_state, read_state
+from autopilot.runner.state import create_state, merge_state, read_state, update_state
 from autopilot.schemas.agent_state import AgentState, parse_state
 from autopilot.schemas.errors import InvariantError, TransientError
+from tests.support.tree import ROOT
 
 DOCUMENT: dict[str, Any] = {
     "schemaVersion": "3.0.0",
@@ -120,3 +123,55 @@ def outcome(write: Callable[[], object]) -> bool:
     except TransientError:
         return False
     return True
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from autopilot.runner.state import merge_state, read_state, update_state, update_state
+from autopilot.schemas.errors import TransientError
+path, name, turns = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+for turn in range(turns):
+    update_state(path, {"phases": {name: {"notes": f"{turn}"}}})
+    while True:
+        seen = read_state(path)
+        plan = seen.model_dump(mode="json", by_alias=True)["plan"] or {}
+        try:
+            merge_state(path, {"plan": {**plan, name: plan.get(name, 0) + 1}}, seen_rev=seen.rev)
+        except TransientError:
+            continue
+        break
+    print(turn, flush=True)
+"""
+
+
+def start_writer(path: Path, name: str, turns: int) -> subprocess.Popen[bytes]:
+    """A process that adds one to its own number so many times, and writes a key of its own as often."""
+    argv = [sys.executable, "-P", "-c", WRITER, str(path), name, str(turns)]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, env={"PYTHONPATH": str(ROOT / "src")})
+
+
+@pytest.mark.covers("O18", "O48")
+def test_two_processes_that_write_at_once_lose_nothing(path: Path) -> None:
+    writers = {name: start_writer(path, name, 25) for name in ("1", "2")}
+    for writer in writers.values():
+        writer.communicate(timeout=60)
+        assert writer.returncode == 0
+    state = read_state(path)
+    document = state.model_dump(mode="json", by_alias=True)
+    assert document["plan"] == {"1": 25, "2": 25}
+    assert {document["phases"][name]["notes"] for name in writers} == {"24"}
+    assert state.rev == 1 + 2 * 2 * 25
+
+
+@pytest.mark.covers("O18")
+def test_a_writer_killed_at_any_moment_leaves_a_whole_document_and_no_lock(path: Path) -> None:
+    for turns in range(1, 4):
+        writer = start_writer(path, "1", 1000)
+        assert writer.stdout is not None
+        for _ in range(turns):
+            writer.stdout.readline()
+        writer.kill()
+        writer.communicate(timeout=60)
+        before = read_state(path)
+        assert update_state(path, {"taskType": f"kind-{turns}"}).rev == before.rev + 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.git import Git
 from autopilot.config.logs import logger
-from autopilot.config.removal import remove_tree, set_aside
+from autopilot.config.removal import finish, remove_tree, set_aside
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.artifacts import copy_artifacts
 from autopilot.daemon.gc.item import Deed
@@ -86,15 +86,22 @@ def _earlier_worktree(desk: Desk, item: Item, was: Path | None = None) -> None:
         _ask_again(desk, conn, item)
     run_dir = desk.paths.run_dir(item.run or "")
     _save(desk, item, folder=item.path)
-    artifacts = desk.paths.salvage / (item.ticket or "") / "artifacts" / run_dir.name
-    more = (request_path(desk.paths, run_dir.name), verdict_path(desk.paths, run_dir.name))
-    copy_artifacts(run_dir, artifacts, worktree=item.path, more=more)
+    artifacts = _copied(desk, item, worktree=item.path)
     _note_removal(desk, run_dir, artifacts)
     gone = set_aside(item.path)
     logger("gc").info(
         Event.WORKTREE_REMOVED, ticket=item.ticket, run=run_dir.name, path=str(was or item.path)
     )
     remove_tree(gone)
+
+
+def _copied(desk: Desk, item: Item, *, worktree: Path) -> Path:
+    """Copy what a run left for people; give the folder of the copy."""
+    run_dir = desk.paths.run_dir(item.run or "")
+    artifacts = desk.paths.salvage / (item.ticket or "") / "artifacts" / run_dir.name
+    more = (request_path(desk.paths, run_dir.name), verdict_path(desk.paths, run_dir.name))
+    copy_artifacts(run_dir, artifacts, worktree=worktree, more=more)
+    return artifacts
 
 
 def _note_removal(desk: Desk, run_dir: Path, artifacts: Path) -> None:
@@ -134,11 +141,13 @@ def _save(desk: Desk, item: Item, *, folder: Path | None) -> None:
 
 def _run_repositories(desk: Desk, item: Item) -> None:
     _save(desk, item, folder=None)
+    if not (desk.paths.salvage / (item.ticket or "") / "artifacts" / item.path.name).is_dir():
+        _copied(desk, item, worktree=item.path / "no-worktree")
     with desk.store.write() as conn:
         _ask_again(desk, conn, item)
         gone = [set_aside(part) for part in item.parts if part.exists()]
     for path in gone:
-        remove_tree(path)
+        finish(path)
 
 
 def _orphan_run(desk: Desk, item: Item) -> None:
@@ -147,11 +156,15 @@ def _orphan_run(desk: Desk, item: Item) -> None:
         if queries_runs.attempt(conn, item.path.name) is not None:
             raise RefusedError("run-known", f"{item.path.name} is a run of ours after all")
         gone = set_aside(item.path)
-    remove_tree(gone)
+    finish(gone)
 
 
 def _whole(desk: Desk, item: Item) -> None:  # noqa: ARG001 - the shape of a remover
     remove_tree(item.path)
+
+
+def _unfinished(desk: Desk, item: Item) -> None:  # noqa: ARG001 - the shape of a remover
+    finish(item.path)
 
 
 def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
@@ -162,12 +175,17 @@ def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
     """
     known = standing.find(conn, item.ticket or "")
     keep_days, now_ms = desk.settings.gc.keep_days, desk.clock.now_ms()
-    if known is None:
+    if known is None and item.kind == "run-repositories":
         raise TransientError("ticket-gone", f"{item.ticket} is not known any more")
-    if item.kind == "run-repositories":
+    if known is not None and item.kind == "run-repositories":
         verdict = standing.run_of(known, now_ms=now_ms, keep_days=keep_days)
     else:
-        verdict = standing.worktree_of(conn, known, now_ms=now_ms, keep_days=keep_days)
+        run_dir = desk.paths.run_dir(item.run or "")
+        verdict = (
+            standing.worktree_of(conn, known, now_ms=now_ms, keep_days=keep_days)
+            if known is not None
+            else standing.of_nobody(run_dir, now_ms=now_ms, keep_days=keep_days)
+        )
         record = record_of(desk.paths.run_dir(item.run or ""))
         if record is None or not is_made_by(record, item.path):
             raise TransientError("folder-changed", f"{item.path} is another folder than before")
@@ -183,6 +201,6 @@ _REMOVERS: Mapping[str, Callable[[Desk, Item], None]] = {
     "run-repositories": _run_repositories,
     "orphan-run": _orphan_run,
     "staging": _whole,
-    "removing": _whole,
+    "removing": _unfinished,
     "demo": _whole,
 }

@@ -9,19 +9,17 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from autopilot.config import procinfo
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.paths import JUDGE_REPOSITORY, PUBLISH_FOLDER, SPEC_FILE
 from autopilot.config.removal import ASIDE
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.item import Item
-from autopilot.daemon.gc.standing import DAY_MS
+from autopilot.daemon.gc.standing import Standing
 from autopilot.daemon.store import queries_runs
 from autopilot.runner.owned import is_made_by, record_of
 from autopilot.runner.salvage import RESCUE_REPOSITORY
 from autopilot.runner.worktree import TRASH
 from autopilot.schemas.run import RunSpec
-from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +31,9 @@ if TYPE_CHECKING:
 
 PARTS = (
     *("repo.git", JUDGE_REPOSITORY, RESCUE_REPOSITORY, "rescue-proof.git"),
-    *("check", "restored", "git", "home", "tmp", "gate-home", f"{PUBLISH_FOLDER}/work"),
+    *("check", "restored", "git", "home", "tmp", "gate-home", "gates", f"{PUBLISH_FOLDER}/work"),
 )
-"""Large, and only of use to the run itself and to whoever looks at its work."""
+"""Of use to the run itself and to whoever looks at its work; the gates' evidence is copied out first."""
 _MAX_SPEC_BYTES = 16 * 1024 * 1024
 
 
@@ -82,17 +80,16 @@ def _orphan(desk: Desk, folder: Path) -> Item:
     if spec is None:
         why = "no run of ours: it holds no specification of that name"
         return Item(kind="foreign", path=folder, may_go=False, why=why)
-    keep_days = desk.settings.gc.keep_days
-    age_days = (desk.clock.now_ms() - folder.lstat().st_mtime * MS_PER_S) / DAY_MS
-    may_go, why = True, f"no run of that name is known, and nothing changed for {keep_days} days"
-    if age_days < keep_days:
-        may_go, why = False, f"no run of that name is known; kept for {keep_days} days"
-    elif any(folder.name in (procinfo.marks_of(pid) or ()) for pid in procinfo.all_pids()):
-        may_go, why = False, "a process of that run is alive"
-    elif worktree_made_by(desk, folder) is not None:
-        may_go, why = False, "its worktree is there; look at it, and remove both by hand"
+    verdict = standing.of_nobody(folder, now_ms=desk.clock.now_ms(), keep_days=desk.settings.gc.keep_days)
+    if verdict.may_go and worktree_made_by(desk, folder) is not None:
+        verdict = Standing(may_go=False, why="its worktree is there, and goes first")
     return Item(
-        kind="orphan-run", path=folder, may_go=may_go, why=why, ticket=spec.ticket_id, run=folder.name
+        kind="orphan-run",
+        path=folder,
+        may_go=verdict.may_go,
+        why=verdict.why,
+        ticket=spec.ticket_id,
+        run=folder.name,
     )
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
+from autopilot.config import procinfo
 from autopilot.daemon.store import queries_runs, queries_tickets
 from autopilot.schemas.errors import TicketError
+from autopilot.schemas.ids import canonical
 from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from sqlalchemy import Connection
 
     from autopilot.schemas.ticket import Ticket
@@ -29,13 +33,17 @@ class Standing:
     why: str
 
 
+def is_name(name: str) -> bool:
+    """Tell whether a name is a ticket's, in the one form that we give to folders."""
+    try:
+        return canonical(name) == name
+    except TicketError:
+        return False
+
+
 def find(conn: Connection, name: str) -> Ticket | None:
     """Find the ticket that a folder's name means; only the canonical form is one of ours."""
-    try:
-        ticket = queries_tickets.ticket(conn, name)
-    except TicketError:
-        return None
-    return ticket if ticket is not None and ticket.id == name else None
+    return queries_tickets.ticket(conn, name) if is_name(name) else None
 
 
 def worktree_of(conn: Connection, ticket: Ticket, *, now_ms: int, keep_days: int) -> Standing:
@@ -60,6 +68,19 @@ def run_of(ticket: Ticket, *, now_ms: int, keep_days: int) -> Standing:
             return Standing(may_go=True, why=f"{ticket.state} more than {keep_days} days ago")
         case _:
             assert_never(ticket.state)
+
+
+def of_nobody(run_dir: Path, *, now_ms: int, keep_days: int) -> Standing:
+    """Say whether what a run of a ticket that the queue does not know left may go, as after a restore."""
+    try:
+        age_days = (now_ms - run_dir.lstat().st_mtime * MS_PER_S) / DAY_MS
+    except OSError:
+        age_days = 0.0
+    if age_days < keep_days:
+        return Standing(may_go=False, why=f"the queue does not know it; kept for {keep_days} days")
+    if any(run_dir.name in (procinfo.marks_of(pid) or ()) for pid in procinfo.all_pids()):
+        return Standing(may_go=False, why="a process of that run is alive")
+    return Standing(may_go=True, why=f"the queue does not know it, and nothing changed for {keep_days} days")
 
 
 def _has_pull_request(conn: Connection, ticket: Ticket) -> bool:

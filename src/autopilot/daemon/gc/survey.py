@@ -61,21 +61,23 @@ def _worktree(
     if (stranger := strange(folder)) is not None:
         return Item(kind="foreign", path=folder, may_go=False, why=stranger)
     known = standing.find(conn, ticket)
-    record = maker_of(folder, runs=desk.paths.runs, ticket_id=ticket) if known else None
-    if known is None or record is None:
-        why = (
-            "it belongs to no ticket" if known is None else "no run of ours has written down that it made it"
-        )
+    is_named = standing.is_name(ticket)
+    record = maker_of(folder, runs=desk.paths.runs, ticket_id=ticket) if is_named else None
+    if record is None:
+        why = "it belongs to no ticket" if known is None else "no run of ours wrote down that it made it"
         return Item(kind="foreign", path=folder, may_go=False, why=why)
-    verdict = standing.worktree_of(
-        conn, known, now_ms=desk.clock.now_ms(), keep_days=desk.settings.gc.keep_days
+    now_ms, keep_days = desk.clock.now_ms(), desk.settings.gc.keep_days
+    verdict = (
+        standing.worktree_of(conn, known, now_ms=now_ms, keep_days=keep_days)
+        if known is not None
+        else standing.of_nobody(desk.paths.run_dir(record.run_id), now_ms=now_ms, keep_days=keep_days)
     )
     return Item(
         kind="earlier-worktree" if kind_is_earlier else "worktree",
         path=folder,
         may_go=verdict.may_go,
         why=f"{verdict.why}; what is in it is saved first" if verdict.may_go else verdict.why,
-        ticket=known.id,
+        ticket=ticket,
         run=record.run_id,
     )
 
