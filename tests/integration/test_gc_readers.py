@@ -104,3 +104,19 @@ def test_the_nightly_clean_up_removes_only_where_the_operator_set_it(tmp_path: P
     assert main(("tidy", *places)) == 0
     assert not spec.worktree.exists()
     stage.store.close()
+
+
+@pytest.mark.field_report("GIT-023")
+def test_the_digest_tells_how_large_the_mirrors_are_and_what_could_be_cleaned_up(yard: Yard) -> None:
+    from autopilot.daemon.digest import gather
+
+    spec = yard.run()
+    yard.publish(spec)
+    desk = yard.stage.desk()
+    assert "## Disk" not in gather.write(desk.store, desk.paths, desk.settings, desk.clock).read_text()
+    yard.sweep()
+    text = gather.write(desk.store, desk.paths, desk.settings, desk.clock).read_text()
+    assert "shop 0." in text[text.index("## Disk") :]
+    assert "1 to clean up" in text
+    (yard.stage.paths.reports / "gc-report-99999999T000000Z.json").write_text("{")
+    assert "## Disk" not in gather.write(desk.store, desk.paths, desk.settings, desk.clock).read_text()

@@ -15,6 +15,7 @@ from autopilot.daemon.desk import Desk
 from autopilot.daemon.digest import render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
 from autopilot.daemon.digest.render import MAX_WAITING
+from autopilot.daemon.gc.report import last_count
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
 from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S, micro_usd
@@ -67,6 +68,7 @@ def night(desk: Desk, *, since_ms: int) -> Night:
             holds=queries_host.holds(conn),
             money=_money(conn, desk.settings, now_ms),
             zone=demand.zone_of(desk.settings),
+            disk=last_count(desk.paths.reports),
             open_questions={ticket.id: _asked(conn, ticket) for ticket in sorted_by[State.PARKED]},
             held_by={
                 ticket.id: tuple(hold.name for hold in demand.holds_of(desk, conn, ticket))

@@ -41,6 +41,19 @@ class Money:
 
 
 @dataclass(frozen=True, slots=True)
+class Disk:
+    """What our own folders take, as the last clean-up counted it."""
+
+    counted_ms: int
+    mirrors: Mapping[str, int]
+    """Bytes of each repository's mirror."""
+    removable: int
+    removable_bytes: int
+    stays: tuple[str, ...] = ()
+    """What was to go and could not, with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
 class Night:
     """From `since_ms` to `until_ms`: what happened and what is waiting now."""
 
@@ -58,6 +71,7 @@ class Night:
     zone: tzinfo | None = None
     """The operator's time zone; None = this machine's."""
     open_questions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    disk: Disk | None = None
     held_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each waiting ticket the names of its holds."""
 

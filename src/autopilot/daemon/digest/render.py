@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Hold, Ticket
 
 MAX_TEXT_CHARS = 500
+_MIB = 1024 * 1024
 MAX_WAITING = 20
 _MARKDOWN_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
 
@@ -40,6 +41,7 @@ def markdown(night: Night) -> str:
         *_section("Dealt with already", (_settled(draft) for draft in night.drafts if draft.fate)),
         *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
         *_section("Spend", _spend(night.money)),
+        *_section("Disk", _disk(night)),
     ]
     return "\n\n".join(blocks) + "\n"
 
@@ -73,6 +75,7 @@ def as_json(night: Night) -> dict[str, Any]:
         "held_by": {name: list(holds) for name, holds in night.held_by.items()},
         "holds": [hold.model_dump(mode="json") for hold in night.holds],
         "money": asdict(night.money),
+        "disk": asdict(night.disk) if night.disk else None,
     }
 
 
@@ -164,6 +167,18 @@ def _spend(money: Money) -> list[str]:
     if money.has_unknown:
         lines.append("an agent ended without telling its cost: its whole reservation is counted as spent")
     return lines
+
+
+def _disk(night: Night) -> Iterator[str]:
+    disk = night.disk
+    if disk is None:
+        return
+    sizes = ", ".join(f"{_plain(name)} {size / _MIB:.1f} MiB" for name, size in sorted(disk.mirrors.items()))
+    if sizes:
+        yield f"mirrors at {_when(night, disk.counted_ms)}: {sizes}"
+    if disk.removable:
+        yield f"{disk.removable} to clean up ({disk.removable_bytes / _MIB:.1f} MiB) → `autopilot gc`"
+    yield from (f"could not be removed: {_plain(line)}" for line in disk.stays)
 
 
 def _name(ticket: Ticket) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.plain import one_line
+from autopilot.daemon.digest.night import Disk
 from autopilot.schemas.units import MS_PER_S, iso_utc
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 REPORT_VERSION = 1
 _MIB = 1024 * 1024
+_MAX_TOLD = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +135,23 @@ def write(report: Report, folder: Path) -> Path:
     write_atomically(target.with_suffix(".json"), text.encode("utf-8", "backslashreplace"))
     write_atomically(target, markdown(report).encode("utf-8", "backslashreplace"))
     return target
+
+
+def last_count(folder: Path) -> Disk | None:
+    """Read the last report for the digest; nothing where there is none, or none that can be read."""
+    try:
+        latest = max(folder.glob("gc-report-*.json"))
+        document = json.loads(latest.read_bytes())
+        failed = [f"{one['path']}: {one['reason']}" for one in document["failed"]]
+        return Disk(
+            counted_ms=int(document["created_ms"]),
+            mirrors={str(one["repo"]): int(one["size_bytes"]) for one in document["mirrors"]},
+            removable=len(document["removable"]) - len(document["removed"]),
+            removable_bytes=document["totals"]["removable_bytes"] - document["totals"]["removed_bytes"],
+            stays=tuple(failed[:_MAX_TOLD]),
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _size(size_bytes: int) -> str:
