@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 CHUNK_BYTES = 64 * 1024
 TAIL_BYTES = 64 * 1024
+END_BYTES = 32 * 1024
+"""How much of the end of a file is kept when there is more than it may hold."""
+_FOR_ENDS_BYTES = 2 * (END_BYTES + 64)
+"""Of the ceiling, what the ends of both files and the line above them take."""
 
 
 class Stream:
@@ -27,18 +31,35 @@ class Stream:
         self.near, self.far = os.pipe()
         files.callback(os.close, self.near)
         self._tail = bytearray()
+        self._end = bytearray()
+        self._left_out_bytes = 0
 
     @property
     def tail(self) -> bytes:
         """The last of it."""
         return bytes(self._tail)
 
-    def keep(self, chunk: bytes) -> None:
-        """Write a chunk down."""
-        self.file.write(chunk)
-        self.file.flush()
+    def keep(self, chunk: bytes, *, head: bytes) -> None:
+        """Remember a chunk, and write down as much of it as belongs to the head of the file."""
+        if head:
+            self.file.write(head)
+            self.file.flush()
         self._tail += chunk
         del self._tail[:-TAIL_BYTES]
+
+    def hold_back(self, rest: bytes, *, is_over: bool) -> None:
+        """Remember what comes after the head; of too much its end, which says more than its middle."""
+        self._end += rest
+        if is_over:
+            self._left_out_bytes += max(0, len(self._end) - END_BYTES)
+            del self._end[:-END_BYTES]
+
+    def write_end(self) -> None:
+        """Write below the head what was held back, and how much is missing in between."""
+        if self._left_out_bytes:
+            self.file.write(b"\n[%d bytes are left out here]\n" % self._left_out_bytes)
+        self.file.write(self._end)
+        self._end.clear()
 
 
 class Streams:
@@ -50,6 +71,7 @@ class Streams:
         self._selector = selectors.DefaultSelector()
         self._ceiling_bytes = ceiling_bytes
         self._seen_bytes = 0
+        self._opened: list[Stream] = []
         self.discards = False
         with ExitStack() as half_open:
             half_open.callback(self.close)
@@ -64,7 +86,11 @@ class Streams:
         self.close()
 
     def close(self) -> None:
-        """Close files and pipes."""
+        """Close files and pipes; a file that was cut gets its end, where there is room."""
+        for stream in self._opened:
+            with suppress(OSError):
+                stream.write_end()
+        self._opened.clear()
         self._selector.close()
         self._files.close()
 
@@ -118,15 +144,20 @@ class Streams:
         return moved, chunks
 
     def _keep(self, stream: Stream, raw: bytes) -> bytes:
-        room = len(raw) if self._ceiling_bytes is None else max(0, self._ceiling_bytes - self._seen_bytes)
+        kept, head = raw, raw
+        if self._ceiling_bytes is not None:
+            kept = raw[: max(0, self._ceiling_bytes - self._seen_bytes)]
+            head_bytes = self._ceiling_bytes - min(_FOR_ENDS_BYTES, self._ceiling_bytes)
+            head = raw[: max(0, head_bytes - self._seen_bytes)]
         self._seen_bytes += len(raw)
-        kept = raw[:room]
-        if kept and not self.discards:
-            stream.keep(kept)
+        if not self.discards:
+            stream.keep(kept, head=head)
+            stream.hold_back(raw[len(head) :], is_over=self.is_over_ceiling)
         return kept
 
     def _open(self, path: Path) -> Stream:
         stream = Stream(path, self._files)
+        self._opened.append(stream)
         self._selector.register(stream.near, selectors.EVENT_READ, stream)
         return stream
 

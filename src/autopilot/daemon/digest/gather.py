@@ -54,7 +54,9 @@ def night(desk: Desk, *, since_ms: int) -> Night:
     """Read everything the digest says, in one snapshot of the queue."""
     now_ms = desk.clock.now_ms()
     with desk.store.read() as conn:
-        sorted_by = sort_tickets(queries_tickets.tickets(conn), since_ms=since_ms)
+        is_lately = since_ms >= now_ms - 2 * DAY_MS  # further back, moves may be cleared away
+        found = queries_tickets.of_night(conn, since_ms) if is_lately else queries_tickets.tickets(conn)
+        sorted_by = sort_tickets(found, since_ms=since_ms)
         return Night(
             since_ms=since_ms,
             until_ms=now_ms,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from sqlalchemy import and_, bindparam, func, select
+from sqlalchemy import and_, bindparam, func, literal_column, select
 
 from autopilot.daemon.store.mapping import to_attempt, to_publication
 from autopilot.daemon.store.queries_tickets import tickets
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import Attempt, Publication
 
 # Built once: to build a statement costs more than to run it.
-_LIVE_RUNS = select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms)
+# The order is a sum, or SQLite reads every run ever made by the index of starts, to have nothing to sort.
+_LIVE_RUNS = select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms + literal_column("0"))
 _LIVE_PUBLICATIONS = select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
 _ATTEMPT = select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name"))
 

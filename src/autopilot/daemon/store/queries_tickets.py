@@ -11,7 +11,7 @@ from autopilot.daemon.store.mapping import to_exchange, to_history, to_ticket
 from autopilot.daemon.store.rows import Dependency
 from autopilot.daemon.store.tables import DEPENDENCIES, EXCHANGES, HISTORY, IS_COMMITTED, IS_QUEUED, TICKETS
 from autopilot.schemas import ids
-from autopilot.schemas.machine import State
+from autopilot.schemas.machine import FINAL_STATES, State
 from autopilot.schemas.ticket import PRIORITY_LOWEST, PRIORITY_URGENT
 
 if TYPE_CHECKING:
@@ -57,12 +57,22 @@ def _next_due(condition: ColumnElement[bool]) -> Select[Any]:
     )
 
 
+_FINAL = sorted(state.value for state in FINAL_STATES)
+_UNFINISHED = sorted(state.value for state in State if state not in FINAL_STATES)
 # Built once: to build a statement costs more than to run it.
 _TICKET = select(TICKETS).where(TICKETS.c.short_id == bindparam("number"))
 _TICKETS_IN = (
     select(TICKETS)
     .where(TICKETS.c.state.in_(bindparam("states", expanding=True)))
     .order_by(TICKETS.c.short_id.desc())
+)
+_ENDED_SINCE = select(TICKETS).where(
+    TICKETS.c.state.in_(_FINAL),
+    TICKETS.c.short_id.in_(
+        select(HISTORY.c.ticket).where(
+            HISTORY.c.at_ms >= bindparam("since_ms"), HISTORY.c.to_state.in_(_FINAL)
+        )
+    ),
 )
 _DUE_QUEUED = _due(
     IS_QUEUED,
@@ -164,6 +174,16 @@ def next_due_ms(conn: Connection, now_ms: int) -> int | None:
         moments = conn.execute(statement, {"level": priority, "now_ms": now_ms}).scalars()
         due.extend(value for value in moments if value is not None)
     return min(due, default=None)
+
+
+def of_night(conn: Connection, since_ms: int) -> tuple[Ticket, ...]:
+    """List every ticket that has not ended, and those that ended since a moment (UTC epoch ms), by number.
+
+    The moves tell which those are, so that years of ended tickets are not read. Two days of moves are there.
+    """
+    going_on = conn.execute(_TICKETS_IN, {"states": _UNFINISHED}).all()
+    ended = conn.execute(_ENDED_SINCE, {"since_ms": since_ms}).all()
+    return _with_dependencies(conn, sorted((*going_on, *ended), key=lambda row: row.short_id))
 
 
 def counts(conn: Connection) -> dict[State, int]:
