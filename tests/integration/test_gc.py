@@ -11,6 +11,7 @@ import pytest
 
 from autopilot.config import removal
 from autopilot.daemon import acts
+from autopilot.daemon.gc import artifacts
 from autopilot.daemon.gc.survey import survey
 from autopilot.runner.salvage import salvages
 from autopilot.runner.state import read_state
@@ -173,3 +174,21 @@ def test_what_nobody_wrote_down_as_made_by_us_is_never_listed_as_removable(
     assert "no run of ours" in why(yard, spec.worktree)
     assert "a link" in why(yard, paths.worktrees / "T-2")
     assert "no ticket" in why(yard, paths.worktrees / "my notes")
+
+
+def test_an_agent_that_filled_its_folder_does_not_fill_the_disk_twice(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = yard.run()
+    (spec.worktree / ".pipeline").mkdir()
+    for number in range(10):
+        (spec.worktree / ".pipeline" / f"{number}").write_bytes(b"x" * 1000)
+    monkeypatch.setattr(artifacts, "_MAX_TOTAL_BYTES", 5000)
+    monkeypatch.setattr(artifacts, "_MAX_FILE_BYTES", 900)
+    yard.publish(spec)
+    yard.sweep(apply=True)
+    copy = yard.stage.paths.salvage / "T-1" / "artifacts" / spec.run_id
+    sizes = [path.stat().st_size for path in (copy / ".pipeline").iterdir()]
+    assert 0 < len(sizes) < 10
+    assert set(sizes) == {900}
+    assert (copy / "agent-state.json").is_file()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from autopilot.config import procinfo
 from autopilot.daemon import acts
 from autopilot.daemon.demo.stage import MARK
 from autopilot.daemon.gc import refusals, removing, sweep
@@ -200,3 +203,17 @@ def test_a_given_up_queue_is_listed_and_stays(yard: Yard) -> None:
 def test_two_clean_ups_do_not_run_at_once(yard: Yard) -> None:
     with sweep.claimed(yard.stage.paths.state), pytest.raises(RefusedError, match="under way"):
         yard.sweep()
+
+
+def test_a_run_that_the_queue_has_forgotten_stays_while_a_process_of_it_lives(yard: Yard) -> None:
+    spec = yard.run()
+    lost = spec.run_dir.rename(yard.stage.paths.runs / "T-9-a1-00000001")
+    told = spec.model_copy(update={"run_id": lost.name, "run_dir": lost, "ticket_id": "T-9"})
+    (lost / "spec.json").write_text(told.model_dump_json())
+    yard.stage.clock.advance(3650 * DAY_S)
+    argv = [sys.executable, "-c", "import sys; print(flush=True); sys.stdin.read()"]
+    env = procinfo.marked({}, lost.name)
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        assert "a process of that run is alive" in why(yard, lost)

@@ -34,6 +34,7 @@ _PATTERNS = ("*.log", "prompt-*.md")
 _OF_PUBLISHING = (PUBLISH_EVENTS_FILE, "publisher.log")
 _MAX_FILE_BYTES = 64 * 1024 * 1024
 _MAX_FILES = 20_000
+_MAX_TOTAL_BYTES = 1024 * 1024 * 1024
 
 
 def copy_artifacts(run_dir: Path, target: Path, *, worktree: Path, more: tuple[Path, ...] = ()) -> int:
@@ -46,7 +47,7 @@ def copy_artifacts(run_dir: Path, target: Path, *, worktree: Path, more: tuple[P
         more: single files, as the request to publish and the verdict.
 
     Returns:
-        How many files there are. Of a file beyond 64 MiB the end is kept.
+        How many files there are. Of a file beyond 64 MiB the end is kept; at 1 GiB in all it stops.
 
     Raises:
         OSError: the copy cannot be written.
@@ -55,10 +56,12 @@ def copy_artifacts(run_dir: Path, target: Path, *, worktree: Path, more: tuple[P
     remove_tree(making)
     make_folder(target.parent)
     making.mkdir(mode=0o700)
-    count = 0
+    count, total_bytes = 0, 0
     for source, name in _sources(run_dir, worktree, more):
-        if count < _MAX_FILES and _is_copied(source, making / name):
-            count += 1
+        if count >= _MAX_FILES or total_bytes >= _MAX_TOTAL_BYTES:
+            break  # an agent may have filled its folders without end; the record and the logs come first
+        copied = _copied_bytes(source, making / name)
+        count, total_bytes = count + (copied is not None), total_bytes + (copied or 0)
     remove_tree(target)
     sync_tree(making)  # what is copied here is removed there
     making.rename(target)
@@ -87,14 +90,14 @@ def _files_below(top: Path) -> Iterator[Path]:
                     yield folder / entry.name
 
 
-def _is_copied(source: Path, target: Path) -> bool:
+def _copied_bytes(source: Path, target: Path) -> int | None:
     try:
         handle = open_plain(source)
     except UnreadableError:
-        return False
+        return None
     with os.fdopen(handle, "rb") as content:
         content.seek(max(0, os.fstat(content.fileno()).st_size - _MAX_FILE_BYTES))
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with target.open("wb") as copy:
             shutil.copyfileobj(content, copy)
-    return True
+            return copy.tell()
