@@ -9,9 +9,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -31,116 +29,18 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from autopilot.daemon import transitions, transitions_publish
-from autopilot.daemon.decide import RunReport
 from autopilot.daemon.store import leases, queries_runs, queries_tickets, writes
 from autopilot.daemon.store.engine import Store, open_store
-from autopilot.daemon.store.rows import Attempt, Claim, LivePublication, Publication
-from autopilot.schemas.decision import (
-    Cancel,
-    Fail,
-    Park,
-    Pass,
-    PublishDone,
-    PublishLater,
-    Release,
-    Retry,
-)
 from autopilot.schemas.errors import InvariantError, StaleTransitionError
-from autopilot.schemas.machine import State, WaitingFor
-from autopilot.schemas.publication import PublishOutcome, PublishVerdict
-from autopilot.schemas.run import Outcome
+from autopilot.schemas.machine import State
 from autopilot.schemas.ticket import Ticket
-from tests.support import queue, words
+from tests.support import queue
 from tests.support.clock import FakeClock
 from tests.support.order import assert_in_order
+from tests.support.stale_actors import ENDS_PUBLICATION, ENDS_RUN, MOVES, PLAUSIBLE, STARTS, Seen
 
-RULES = replace(
-    queue.ROOMY,
-    ticket_ceiling_micro_usd=1000 * queue.USD,
-    sessions_per_ticket=10_000,
-    breaker_open_after=10_000,
-)
 MOST_TICKETS = 2
 """Few, so that many actors know the same one."""
-PARK = Park(WaitingFor.QUESTIONS, "asks", "answer it", ("Why?",))
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What one actor knows: a ticket with its latest attempt and publication, as they once were."""
-
-    ticket: Ticket
-    attempt: Attempt | None
-    publication: Publication | None
-
-    def report(self) -> RunReport:
-        """What the run that it knows would hand in."""
-        if self.attempt is None:
-            return words.result(Outcome.BUG, run_id="T-0-a1-00000000")
-        return queue.result(Claim(self.ticket, self.attempt))
-
-    def verdict(self) -> PublishVerdict | None:
-        """What the publisher that it knows would hand in."""
-        if self.publication is None:
-            return None
-        live = LivePublication(self.ticket, self.publication)
-        return queue.verdict(live, PublishOutcome.PR_OPENED, fence=self.publication.fence)
-
-
-Move = Callable[["Actors", Seen], object]
-ENDS_RUN: dict[str, Move] = {
-    "pass": lambda it, me: transitions.pass_(
-        it.store, me.ticket, me.report(), Pass(words.HEAD, words.BASE), rules=RULES
-    ),
-    "retry": lambda it, me: transitions.retry(it.store, me.ticket, me.report(), Retry(0, "x"), rules=RULES),
-    "release": lambda it, me: transitions.release(
-        it.store, me.ticket, me.report(), Release(0, "x"), rules=RULES
-    ),
-    "fail": lambda it, me: transitions.fail(it.store, me.ticket, me.report(), Fail("x"), rules=RULES),
-    "park with a run": lambda it, me: transitions.park(
-        it.store, me.ticket, PARK, report=me.report(), rules=RULES
-    ),
-    "cancel with a run": lambda it, me: transitions.cancel(
-        it.store, me.ticket, Cancel("x"), report=me.report(), rules=RULES
-    ),
-}
-ENDS_PUBLICATION: dict[str, Move] = {
-    "publish_done": lambda it, me: transitions_publish.publish_done(
-        it.store, me.ticket, me.verdict(), PublishDone(None, words.HEAD, awaiting_pr=True)
-    ),
-    "publish_later": lambda it, me: transitions_publish.publish_later(
-        it.store, me.ticket, me.verdict(), PublishLater(0, "x")
-    ),
-    "lost publisher": lambda it, me: transitions_publish.publish_later(
-        it.store, me.ticket, None, PublishLater(0, "x")
-    ),
-    "park_publish": lambda it, me: transitions_publish.park_publish(it.store, me.ticket, me.verdict(), PARK),
-}
-STARTS: dict[str, Move] = {
-    "claim": lambda it, me: transitions.claim(it.store, me.ticket, agent=queue.AGENT, rules=RULES),
-    "begin_publish": lambda it, me: transitions_publish.begin_publish(
-        it.store, me.ticket, base="main", base_sha=words.BASE
-    ),
-}
-RESTS: dict[str, Move] = {
-    "park": lambda it, me: transitions.park(it.store, me.ticket, PARK),
-    "cancel": lambda it, me: transitions.cancel(it.store, me.ticket, Cancel("x"), by="me"),
-    "resume_run": lambda it, me: transitions.resume_run(it.store, me.ticket, by="me", answers=("Yes",)),
-    "resume_publish": lambda it, me: transitions_publish.resume_publish(it.store, me.ticket, by="me"),
-    "requeue": lambda it, me: transitions.requeue(it.store, me.ticket, by="me"),
-}
-PLAUSIBLE = {
-    State.QUEUED: ("claim", "claim", "park", "cancel"),
-    State.RUNNING: tuple(ENDS_RUN),
-    State.COMMITTED: ("begin_publish", "begin_publish", "cancel"),
-    State.PUBLISHING: tuple(ENDS_PUBLICATION),
-    State.PARKED: ("resume_run", "resume_publish", "cancel"),
-    State.FAILED: ("requeue",),
-    State.CANCELLED: ("requeue",),
-    State.PUBLISHED: (),
-}
-MOVES = {**ENDS_RUN, **ENDS_PUBLICATION, **STARTS, **RESTS}
 
 
 def key(ticket: Ticket) -> tuple[object, ...]:
@@ -223,7 +123,7 @@ class Actors(RuleBasedStateMachine):
 
     def _is_done(self, name: str, memory: Seen) -> bool:
         try:
-            MOVES[name](self, memory)
+            MOVES[name](self.store, memory)
         except (StaleTransitionError, InvariantError):
             return False
         return True

@@ -56,6 +56,11 @@ class Paths:
         return self.state / "daemon.lock"
 
     @property
+    def failed_starts(self) -> Path:
+        """Starts of the daemon that came to nothing since the last that did not."""
+        return self.state / "failed-starts.json"
+
+    @property
     def runs(self) -> Path:
         """One folder per run."""
         return self.state / "runs"

@@ -16,7 +16,7 @@ import psutil
 
 from autopilot.config import logs, procinfo
 from autopilot.config.logs import logger
-from autopilot.daemon import faults, signals
+from autopilot.daemon import faults, signals, starts
 from autopilot.daemon.api.control import ControlServer
 from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.backups import Backups
@@ -81,6 +81,7 @@ def run_daemon(
         logger("daemon").info(Event.DAEMON_STARTED, state=str(paths.state))
         if lock.left:
             logger("daemon").info(Event.LOCK_INHERITED, file=str(paths.daemon_lock), why=lock.left)
+        starts.begin(paths, clock)
         store = open_store(paths.database, clock, role="daemon")
         open_things.callback(store.close)
         inbox = Inbox()
@@ -120,9 +121,11 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
             _begin(shop, loop, control, ready)
             clockwork.start()
             doors.callback(clockwork.stop)
+            starts.is_up(shop.paths)
             log.info(Event.DAEMON_READY, **about)
             judge_until_done(loop, inbox, clockwork)
     except AutopilotError as error:
+        starts.fail(shop.paths, shop.clock, error)
         logger("daemon").error(Event.DAEMON_FAILED, code=error.code, hint=error.hint, **faults.told(error))
         return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
     log.info(Event.DAEMON_STOPPED)

@@ -12,6 +12,7 @@ from autopilot.config.paths import EVENTS_FILE
 from autopilot.config.proc import ProcessId, is_alive
 from autopilot.daemon import demand, remains
 from autopilot.daemon.rules import rules_of
+from autopilot.daemon.starts import failed_starts
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.ids import canonical
@@ -39,7 +40,7 @@ def touch(desk: Desk) -> None:
 
 def status(desk: Desk) -> Answer:
     """Give the switch, what runs, what waits for a person, what is held, and the money."""
-    now_ms = desk.clock.now_ms()
+    now_ms, failed = desk.clock.now_ms(), failed_starts(desk.paths)
     with desk.store.read() as conn:
         parked = queries_tickets.tickets(conn, states=[State.PARKED])
         return {
@@ -53,6 +54,7 @@ def status(desk: Desk) -> Answer:
             "breakers": [asdict(breaker) for breaker in queries_host.breakers(conn)],
             "agent_windows": [asdict(window) for window in queries_host.agent_windows(conn)],
             "money": _money(desk, conn, now_ms),
+            "failed_starts": None if failed is None else failed.model_dump(mode="json"),
             "daemon": None,
         }
 

@@ -15,6 +15,7 @@ import psutil
 from autopilot.config import environ
 from autopilot.daemon.api import client
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.starts import failed_starts
 from autopilot.daemon.statedir import check_state_dir, file_system_of, mounted
 from autopilot.daemon.store import copies
 from autopilot.daemon.store.engine import open_store
@@ -145,7 +146,11 @@ def daemon(paths: Paths) -> Check:
     try:
         health = client.call(paths.control_socket, "GET", "/v1/health")
     except client.DaemonAwayError:
-        return ok("daemon", "none runs; autopilot on starts one")
+        failed = failed_starts(paths)
+        if failed is None:
+            return ok("daemon", "none runs; autopilot on starts one")
+        seen = f"none runs; it failed to start {failed.count} times, the last time because: {failed.reason}"
+        return warning("daemon", seen, failed.hint or "see daemon.out beside its log")
     except AutopilotError as error:
         return blocked("daemon", error.what, error.hint)
     return ok("daemon", f"version {health['version']} runs as pid {health['pid']}")

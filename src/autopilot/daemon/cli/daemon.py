@@ -28,7 +28,9 @@ def run(args: argparse.Namespace) -> ExitCode:
         return ExitCode.OK
     from autopilot.config.clock import SystemClock
     from autopilot.config.load import load
+    from autopilot.daemon import starts
     from autopilot.daemon.app import run_daemon
 
-    paths = find_paths()
-    return run_daemon(paths, load(paths), SystemClock(), reload=lambda: load(paths))
+    paths, clock = find_paths(), SystemClock()
+    with starts.counted(paths, clock):
+        return run_daemon(paths, load(paths), clock, reload=lambda: load(paths))

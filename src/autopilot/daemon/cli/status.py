@@ -65,6 +65,7 @@ def _machine(view: Mapping[str, Any]) -> Iterator[str]:
     money, switch = view["money"], view["switch"]
     yield f"autopilot  {_switch(switch, view['now_ms'])}"
     yield f"daemon     {_daemon(view)}"
+    yield from _failed_starts(view["failed_starts"])
     yield (
         f"spend      {shape.usd(money['settled_micro_usd'])} of {shape.usd(money['ceiling_micro_usd'])}"
         f" in 24 hours, {shape.usd(money['reserved_micro_usd'])} reserved"
@@ -90,6 +91,15 @@ def _daemon(view: Mapping[str, Any]) -> str:
     draining = ", draining: it ends when its runs have ended" if daemon["is_draining"] else ""
     up = shape.since(daemon["started_ms"], view["now_ms"])
     return f"{daemon['version']} runs for {up} as pid {daemon['pid']}{draining}"
+
+
+def _failed_starts(failed: Mapping[str, Any] | None) -> Iterator[str]:
+    if failed is not None:
+        times = f"{failed['count']} time" + ("s" if failed["count"] > 1 else "")
+        reason = console.line(failed["reason"])
+        yield f"           it failed to start {times}, last {shape.when(failed['last_ms'])}: {reason}"
+        if failed["hint"]:
+            yield f"           → {console.line(failed['hint'])}"
 
 
 def _running(row: Mapping[str, Any], now_ms: int) -> str:

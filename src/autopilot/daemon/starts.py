@@ -1,0 +1,99 @@
+"""Starts of the daemon that came to nothing: how many in a row, and why the last one did.
+
+A file of its own: what keeps a daemon from starting may well be the database. Must not keep a start from
+happening, or from failing for its own reason: where it cannot be written, nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from pydantic import Field, ValidationError
+
+from autopilot.config.atomic import write_atomically
+from autopilot.config.foreign_file import UnreadableError, read_plain
+from autopilot.config.plain import one_line
+from autopilot.schemas.errors import AutopilotError, RefusedError
+from autopilot.schemas.records import EpochMs, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.paths import Paths
+
+_MAX_BYTES = 64 * 1024
+_MAX_CHARS = 300
+_NO_WORD = "it ended without a word before it was ready"
+
+
+class FailedStarts(Record):
+    """The series that has not ended yet."""
+
+    count: int = Field(ge=1)
+    pid: int
+    """Of the process that was counted last."""
+    last_ms: EpochMs
+    reason: str
+    hint: str = ""
+
+
+def failed_starts(paths: Paths) -> FailedStarts | None:
+    """Give the series, or None where the last start came up."""
+    try:
+        return FailedStarts.model_validate_json(read_plain(paths.failed_starts, max_bytes=_MAX_BYTES))
+    except (UnreadableError, ValidationError):
+        return None
+
+
+@contextmanager
+def counted(paths: Paths, clock: Clock) -> Iterator[None]:
+    """Count what ends the block, unless the daemon was up by then.
+
+    That another daemon holds the place is no failure of this kind: nothing is wrong.
+    """
+    try:
+        yield
+    except RefusedError:
+        raise
+    except AutopilotError as error:
+        if not fail(paths, clock, error):
+            _count(paths, clock, error.what, error.hint)
+        raise
+
+
+def begin(paths: Paths, clock: Clock) -> None:
+    """Count this start, which now holds the place; if the process is killed, this is all that is known."""
+    _count(paths, clock, _NO_WORD, "")
+
+
+def fail(paths: Paths, clock: Clock, error: AutopilotError) -> bool:
+    """Say why the start that `begin` counted came to nothing; False where it counted none, or was up."""
+    known = failed_starts(paths)
+    if known is None or known.pid != os.getpid():
+        return False
+    reason = one_line(error.what, max_chars=_MAX_CHARS)
+    _write(paths, known.model_copy(update={"reason": reason, "hint": error.hint, "last_ms": clock.now_ms()}))
+    return True
+
+
+def is_up(paths: Paths) -> None:
+    """End the series."""
+    with suppress(OSError):
+        paths.failed_starts.unlink(missing_ok=True)
+
+
+def _count(paths: Paths, clock: Clock, what: str, hint: str) -> None:
+    known = failed_starts(paths)
+    count, reason = 1 if known is None else known.count + 1, one_line(what, max_chars=_MAX_CHARS)
+    _write(
+        paths,
+        FailedStarts(count=count, pid=os.getpid(), last_ms=clock.now_ms(), reason=reason, hint=hint),
+    )
+
+
+def _write(paths: Paths, value: FailedStarts) -> None:
+    with suppress(OSError):
+        write_atomically(paths.failed_starts, value.model_dump_json().encode())
