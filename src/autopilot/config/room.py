@@ -37,6 +37,15 @@ def has_no_room(folder: Path) -> bool:
     return disk.f_bavail * disk.f_frsize < _LEAST_BYTES or not has_entries
 
 
+def has_no_descriptor() -> bool:
+    """Tell whether this process can open nothing more, which passes when it has closed something."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as exc:
+        return exc.errno in {errno.EMFILE, errno.ENFILE}
+    return False
+
+
 def unusable(code: str, what: str, error: OSError, *, hint: str) -> AutopilotError:
     """Build the error of a place that cannot be written: to be tried later where it is only full."""
     if is_full(error):

@@ -52,7 +52,10 @@ class Clockwork:
         self._clock = clock
         self._before = _read(clock)
         self._scheduler = _background_scheduler() if scheduler is None else scheduler
-        self._scheduler.add_job(self._wake, IntervalTrigger(seconds=poll_s), ["backstop"], id="backstop")
+        every = IntervalTrigger(
+            seconds=poll_s, timezone=UTC
+        )  # without it, the host's zone is read, and judged
+        self._scheduler.add_job(self._wake, every, ["backstop"], id="backstop")
         self._scheduler.add_listener(
             self.tell_trouble, EVENT_JOB_MISSED | EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES
         )
@@ -70,7 +73,7 @@ class Clockwork:
         if at_ms is None:
             return
         soon_ms = min(at_ms, self._clock.now_ms() + LONGEST_APPOINTMENT_MS)
-        trigger = DateTrigger(_EPOCH + timedelta(milliseconds=soon_ms))
+        trigger = DateTrigger(_EPOCH + timedelta(milliseconds=soon_ms), timezone=UTC)
         self._scheduler.add_job(self._wake, trigger, ["appointment"], id="appointment", replace_existing=True)
 
     def passed(self) -> Passed:

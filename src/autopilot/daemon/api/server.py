@@ -68,17 +68,26 @@ class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
             while all(key.fileobj is self.socket for key, _ in waiting.select()):
                 while self._is_full() and not closing.select(FULL_PAUSE_S):
                     pass
-                with suppress(OSError):  # the caller is gone again
+                try:
                     self.process_request(*self.get_request())
+                except OSError:  # the caller is gone again, or we can open nothing more: no reason to spin
+                    self._hurry_first()
+                    closing.select(FULL_PAUSE_S)
 
     def _is_full(self) -> bool:
         """Tell whether no more calls can be taken now; then whoever came first must have asked by now."""
         with self._guard:
-            live = list(self._live.values())
-        if len(live) < MAX_CALLS:
-            return False
-        _shut(live[0], socket.SHUT_RD)  # an answer under way is not disturbed by that
-        return True
+            is_full = len(self._live) >= MAX_CALLS
+        if is_full:
+            self._hurry_first()
+        return is_full
+
+    def _hurry_first(self) -> None:
+        """Let who came first wait no longer for himself; an answer under way is not disturbed by that."""
+        with self._guard:
+            first = next(iter(self._live.values()), None)
+        if first is not None:
+            _shut(first, socket.SHUT_RD)
 
     def get_request(self) -> tuple[socket.socket, str]:
         return self.socket.accept()[0], "operator"

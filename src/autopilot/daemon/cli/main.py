@@ -68,14 +68,15 @@ def run(argv: Sequence[str]) -> ExitCode:
 
 def _for_want_of_room(error: Exception) -> AutopilotError | None:
     """Tell a full disk from a bug."""
+    import traceback
+
     from autopilot.config.room import is_full
 
     if not isinstance(error, OSError) or not is_full(error):
         return None
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
+    if any(
+        frame.f_code.co_filename == console.__file__ for frame, _ in traceback.walk_tb(error.__traceback__)
+    ):
         _drop_output()
         return _output_lost(error)
     where = f" {error.filename}" if error.filename else ""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import exc as sa_exc
 
 from autopilot.config.atomic import sync_folder
-from autopilot.config.room import has_no_room, is_full
+from autopilot.config.room import has_no_descriptor, has_no_room, is_full
 from autopilot.daemon.store import copies
 from autopilot.schemas.errors import ConfigError, RefusedError, TransientError
 from autopilot.schemas.units import iso_utc
@@ -110,9 +110,24 @@ def translated(database: Path) -> Iterator[None]:
         # Files beside the database that find no room are told as an I/O error.
         if code == sqlite3.SQLITE_FULL or (code in _UNUSABLE and has_no_room(database.parent)):
             raise _full(database) from exc
+        if code == sqlite3.SQLITE_CANTOPEN and has_no_descriptor():
+            what = f"no descriptor is left to open the database {database} with"
+            raise TransientError("descriptors-gone", what, hint="raise the limit: ulimit -n") from exc
         if code in _UNUSABLE:
             raise unwritable(database, str(orig)) from exc
         raise
+
+
+@contextmanager
+def openable(database: Path) -> Iterator[None]:
+    """Turn the machine's refusals into ours while files beside the database are opened, and only then.
+
+    Raises:
+        ConfigError: `database-unwritable`.
+        TransientError: `database-full`.
+    """
+    try:
+        yield
     except OSError as exc:
         raise (_full(database) if is_full(exc) else unwritable(database, str(exc))) from exc
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from autopilot.config.entropy import SystemEntropy
 from autopilot.daemon.store import connect, health, migrate
-from autopilot.daemon.store.damage import damaged, set_aside, translated
+from autopilot.daemon.store.damage import damaged, openable, set_aside, translated
 from autopilot.daemon.store.place import Place
 from autopilot.schemas.errors import TransientError
 
@@ -185,7 +185,7 @@ def open_store(database: Path, clock: Clock, *, role: Role = "cli", busy_ms: int
         ConfigError: `database-damaged`, `database-missing`, `database-newer`, `database-in-use`,
             `database-full` or `database-unwritable`. A queue that cannot be read is never taken for empty.
     """
-    with translated(database):
+    with translated(database), openable(database):
         seat = migrate.take_seat(database, clock)
     store = Store(
         database,
