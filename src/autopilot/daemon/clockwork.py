@@ -52,9 +52,7 @@ class Clockwork:
         self._clock = clock
         self._before = _read(clock)
         self._scheduler = _background_scheduler() if scheduler is None else scheduler
-        every = IntervalTrigger(
-            seconds=poll_s, timezone=UTC
-        )  # without it, the host's zone is read, and judged
+        every = IntervalTrigger(seconds=poll_s, timezone=UTC)  # else the host's zone is read, and judged
         self._scheduler.add_job(self._wake, every, ["backstop"], id="backstop")
         self._scheduler.add_listener(
             self.tell_trouble, EVENT_JOB_MISSED | EVENT_JOB_ERROR | EVENT_JOB_MAX_INSTANCES
