@@ -137,6 +137,21 @@ def test_it_runs_once_a_day_and_begins_anew_where_it_was_interrupted(
         assert queries_host.last_firing(conn, SCHEDULE) == fired_ms
 
 
+def test_of_each_daily_schedule_the_last_firing_stays_and_old_ones_go(stage: Stage) -> None:
+    for _ in range(40):
+        clear(stage)
+        stage.clock.advance(DAY_S)
+    with closing(sqlite3.connect(stage.store.database)) as raw:
+        raw.execute("INSERT INTO firings VALUES ('digest 2020-01-01', 1, 1)")
+        raw.execute("INSERT INTO firings VALUES ('digest 2020-01-02', 2, 2)")
+        raw.commit()
+    clear(stage)
+    with closing(sqlite3.connect(stage.store.database)) as raw:
+        names = [row[0] for row in raw.execute("SELECT schedule FROM firings ORDER BY nominal_ms")]
+    assert names[0] == "digest 2020-01-02"
+    assert 29 <= len(names) - 1 <= 32
+
+
 def test_a_step_that_fails_ends_the_pass_and_the_next_tick_begins_it_again(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

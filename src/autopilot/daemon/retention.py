@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
-from autopilot.daemon import demand, leftovers, windows
-from autopilot.daemon.store import queries_host, writes
+from autopilot.daemon import demand, leftovers, schedules
 from autopilot.daemon.store import retention as rows
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
@@ -18,6 +17,7 @@ from autopilot.schemas.units import MS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from autopilot.daemon.schedules import Due
     from autopilot.daemon.shop import Shop
 
 SCHEDULE = "retention"
@@ -35,9 +35,9 @@ _DAY_MS = 24 * 3600 * MS_PER_S
 class _Pass:
     """One day's clearing, as far as it came."""
 
-    def __init__(self, shop: Shop, due_ms: int) -> None:
+    def __init__(self, shop: Shop, due: Due) -> None:
         """Begin; the cut-offs are those of this moment."""
-        self.due_ms = due_ms
+        self.due = due
         self.rows = 0
         self.files = 0
         self.limit = ROWS_FIRST
@@ -56,18 +56,17 @@ class Retention:
         """Clear for a moment, if it is time; give when to go on (UTC epoch ms)."""
         at, zone, now_ms = shop.settings.retention.at, demand.zone_of(shop.settings), shop.now_ms()
         if self._pass is None:
-            due_ms = windows.last_due_ms(at, zone, now_ms)
             with shop.store.read() as conn:
-                last_ms = queries_host.last_firing(conn, SCHEDULE)
-            if last_ms is None:
-                writes.fire_once(shop.store, SCHEDULE, due_ms)
-            if last_ms is None or last_ms >= due_ms:
-                return windows.next_due_ms(at, zone, now_ms)
-            self._pass = _Pass(shop, due_ms)
+                due = schedules.look(conn, SCHEDULE, at=at, zone=zone, now_ms=now_ms)
+            if due.is_first:
+                schedules.settle(shop.store, due)
+            if not due.is_open:
+                return due.next_ms
+            self._pass = _Pass(shop, due)
         under_way, self._pass = self._pass, None  # a step that fails ends the pass: the next begins anew
         if _is_done(shop, under_way):
             _tell(shop, under_way)
-            return windows.next_due_ms(at, zone, now_ms)
+            return under_way.due.next_ms
         self._pass = under_way
         return now_ms + PAUSE_MS
 
@@ -143,7 +142,7 @@ def _free_pages(shop: Shop) -> int:
 
 
 def _tell(shop: Shop, done: _Pass) -> None:
-    writes.fire_once(shop.store, SCHEDULE, done.due_ms)
+    schedules.settle(shop.store, done.due)
     if done.rows or done.files:
         logger("daemon").info(
             Event.STORE_PRUNED, rows=done.rows, files=done.files, slowest_ms=round(done.slowest_s * MS_PER_S)

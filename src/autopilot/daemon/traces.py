@@ -65,7 +65,8 @@ def _run(folder: Path) -> RunTrace | None:
         usage=None if result is None else result.usage,
     )
     finished_ms = result.finished_ms if result is not None else _last_ms(folder)
-    return RunTrace(spec, charge.micro_usd, charge.known, max(finished_ms, spec.created_ms))
+    tokens = 0 if result is None else result.usage.tokens
+    return RunTrace(spec, charge.micro_usd, charge.known, max(finished_ms, spec.created_ms), tokens)
 
 
 def _told(journal: Path) -> int:

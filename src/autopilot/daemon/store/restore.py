@@ -19,7 +19,7 @@ from autopilot.config.atomic import sync_folder
 from autopilot.config.logs import logger
 from autopilot.daemon.store import copies, migrate, present
 from autopilot.daemon.store.copies import Copy
-from autopilot.daemon.store.damage import SIDECARS, move_aside
+from autopilot.daemon.store.damage import SIDECARS, is_damage, move_aside
 from autopilot.daemon.store.traces import Carried, Traces, carry
 from autopilot.schemas.errors import ConfigError, RefusedError
 from autopilot.schemas.events import Event
@@ -105,6 +105,8 @@ def _staged(source: Path, target: Path) -> Copy:
             raw.execute("PRAGMA journal_mode=WAL")
             raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     except (ValueError, sqlite3.Error) as exc:
+        if isinstance(exc, sqlite3.Error) and not is_damage(exc):
+            raise OSError(str(exc)) from exc  # no room to rebuild it, say: no fault of the backup
         what = f"the backup {source} cannot be believed: {exc}"
         raise ConfigError("backup-unsound", what, hint="autopilot backup list names the good ones") from exc
     if schema not in migrate.REVISIONS:

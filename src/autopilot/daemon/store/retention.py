@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import and_, delete, exists, or_, select, text
+from sqlalchemy import and_, delete, or_, select, text
 
 from autopilot.daemon.store.tables import ATTEMPTS, DEPENDENCIES, EXCHANGES, HISTORY, TICKETS
 from autopilot.daemon.store.tables_host import FIRINGS, GATES, IS_OPEN_DRAFT, LEDGER, PUBLICATIONS
@@ -63,14 +63,17 @@ def ledger(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> Ba
 
 
 def firings(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> Batch:
-    """Remove firings but the last of each schedule. There are a few a day."""
+    """Remove firings but the last of each schedule, whose name is its first word. There are a few a day."""
     del cursor, limit
-    later = FIRINGS.alias()
-    has_later = exists().where(
-        later.c.schedule == FIRINGS.c.schedule, later.c.nominal_ms > FIRINGS.c.nominal_ms
-    )
-    done = conn.execute(delete(FIRINGS).where(FIRINGS.c.nominal_ms < cutoffs.history_ms, has_later))
-    return Batch(done.rowcount, None)
+    rows = conn.execute(select(FIRINGS.c.schedule, FIRINGS.c.nominal_ms)).all()
+    last: dict[str, int] = {}
+    for name, nominal_ms in rows:
+        last[name.split()[0]] = max(nominal_ms, last.get(name.split()[0], 0))
+    over = [row for row in rows if row.nominal_ms < min(cutoffs.history_ms, last[row.schedule.split()[0]])]
+    for row in over:
+        mine = and_(FIRINGS.c.schedule == row.schedule, FIRINGS.c.nominal_ms == row.nominal_ms)
+        conn.execute(delete(FIRINGS).where(mine))
+    return Batch(len(over), None)
 
 
 def tickets(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> Batch:

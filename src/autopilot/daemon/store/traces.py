@@ -32,6 +32,7 @@ class RunTrace:
     micro_usd: int
     is_known: bool
     finished_ms: int
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +130,11 @@ def _add_run(raw: sqlite3.Connection, trace: RunTrace) -> None:
         " WHERE short_id = ?",
         (money, spec.fence, spec.short_id),
     )
+    if "tokens" in {row[1] for row in raw.execute("PRAGMA table_info(tickets)")}:  # since schema 0002
+        raw.execute("UPDATE attempts SET tokens = ? WHERE run_id = ?", (trace.tokens, spec.run_id))
+        raw.execute(
+            "UPDATE tickets SET tokens = tokens + ? WHERE short_id = ?", (trace.tokens, spec.short_id)
+        )
 
 
 def _add_publication(raw: sqlite3.Connection, spec: PublishSpec, now_ms: int) -> None:
