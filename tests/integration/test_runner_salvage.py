@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def lost_in_the_middle(host: Host, repo: Repo) -> RunSpec:
     return spec
 
 
-@pytest.mark.field_report("GIT-015", "DMN-037")
+@pytest.mark.field_report("GIT-015")
 def test_edits_of_a_killed_run_are_on_a_rescue_ref_before_the_worktree_is_made_anew(
     host: Host, repo: Repo, tmp_path: Path
 ) -> None:
@@ -144,7 +145,6 @@ def test_what_was_judged_is_not_carried_on_but_kept(host: Host, repo: Repo) -> N
     assert saved.files == ("odd.txt",)
 
 
-@pytest.mark.field_report("GIT-041")
 def test_nothing_that_an_agent_planted_runs_while_its_work_is_saved(
     host: Host, repo: Repo, tmp_path: Path
 ) -> None:
@@ -246,3 +246,24 @@ def test_a_git_that_fails_saves_nothing_and_says_so(host: Host, repo: Repo, tmp_
     with pytest.raises(UnsavedError):
         salvage(broken, finding(host, spec))
     assert salvages(host.state / "salvage" / "T-1") == ()
+
+
+@pytest.mark.parametrize("key", ["core.worktree", "core.bare"])
+def test_commits_in_a_repository_whose_files_are_said_to_be_elsewhere_are_saved(
+    host: Host, repo: Repo, key: str
+) -> None:
+    spec = lost_in_the_middle(host, repo)
+    git(spec.worktree, "add", "-A")
+    git(spec.worktree, "commit", "-q", "-m", "Mine")
+    tip = git(spec.worktree, "rev-parse", "HEAD")
+    git(spec.run_dir / "repo.git", "config", key, "/nowhere/at/all" if key == "core.worktree" else "false")
+    assert saved_of(host, spec).agent_commits == (tip,)
+
+
+def test_commits_of_our_own_rounds_are_saved_with_the_agents(host: Host, repo: Repo) -> None:
+    spec = host.spec(repo, host.agent(GOOD))
+    head = run_here(spec).head
+    assert head is not None
+    without = finding(host, spec)
+    saved = salvage(host.git, replace(without, folder=None))
+    assert (saved.head, saved.agent_commits) == (None, (head,))
