@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import demand, windows
+from autopilot.daemon import demand, schedules
 from autopilot.daemon.children import clean_up_launch
-from autopilot.daemon.store import queries_host, queries_tickets, writes
+from autopilot.daemon.store import queries_tickets
 from autopilot.schemas.errors import TicketError
 from autopilot.schemas.events import Event
 from autopilot.schemas.ids import short_id_of
@@ -42,21 +42,18 @@ class Cleaner:
             When the next nightly clean-up is due (UTC epoch ms).
         """
         at, zone, now_ms = shop.settings.schedule.digest_at, demand.zone_of(shop.settings), shop.now_ms()
-        next_ms = windows.next_due_ms(at, zone, now_ms)
-        if self._is_under_way():
-            return next_ms
-        due_ms = windows.last_due_ms(at, zone, now_ms)
         with shop.store.read() as conn:
-            last_ms = queries_host.last_firing(conn, SCHEDULE)
-        if last_ms is None or last_ms < due_ms:
-            writes.fire_once(shop.store, SCHEDULE, due_ms)
-            if last_ms is not None:
-                self._start(shop, "nightly")
-                return next_ms
-        if untidy := self._untidy(shop):
+            due = schedules.look(conn, SCHEDULE, at=at, zone=zone, now_ms=now_ms)
+        if self._is_under_way():
+            return due.next_ms
+        if due.is_first or due.is_open:
+            schedules.settle(shop.store, due)
+        if due.is_open:
+            self._start(shop, "nightly")
+        elif untidy := self._untidy(shop):
             self._tried |= untidy
             self._start(shop, "tidy")
-        return next_ms
+        return due.next_ms
 
     def close(self) -> None:
         """End what is under way; the next clean-up goes on where it stopped."""
