@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from autopilot.daemon.clockwork import Clockwork
-from autopilot.daemon.inbox import Inbox
+from autopilot.daemon.inbox import Inbox, Message, StopAsked
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.outlasting import Outlasting
-from autopilot.daemon.store import queries_host, writes
+from autopilot.daemon.store import queries_host, steps, writes
+from autopilot.schemas.errors import TransientError
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
 from tests.support import queue
@@ -40,14 +41,14 @@ class Host:
     def start(self) -> None:
         """Be a daemon that has just come up."""
         self.clockwork = Clockwork(Inbox(), clock=self.clock, poll_s=3600)
-        loop = Loop(self.stage.shop, chores=[write_digest_if_due])
-        self.tick = Outlasting(loop)
-        loop.recover()
+        self.loop = Loop(self.stage.shop, chores=[write_digest_if_due])
+        self.tick = Outlasting(self.loop)
+        self.loop.recover()
 
-    def look(self) -> None:
+    def look(self, messages: Sequence[Message] = ()) -> None:
         """One turn of the daemon's loop."""
         self.tick.heed(self.clockwork.passed())
-        self.tick([])
+        self.tick(messages)
 
     def spend(self) -> None:
         """Let the first ticket cost one of four dollars and a half; a second may not have four more."""
@@ -88,6 +89,27 @@ def test_setting_the_clock_frees_no_money_and_holds_none_for_ever(poor: Host, se
     poor.clock.advance(26 * HOUR_S)
     poor.look()
     assert poor.stage.state("T-2") is State.RUNNING
+
+
+def test_a_step_of_the_clock_that_could_not_be_written_down_is_and_meanwhile_nothing_starts(
+    poor: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    poor.spend()
+    poor.clock.jump_wall(DAY_S)
+
+    def busy(*_: object, **__: object) -> None:
+        raise TransientError("database-busy", "somebody writes")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(steps, "record", busy)
+        poor.look([StopAsked("SIGTERM")])
+    assert (poor.stage.state("T-2"), poor.tick.patience_s) == (State.QUEUED, 2.0)
+    seen = [poor.loop.is_draining]
+    poor.look()
+    assert [*seen, poor.loop.is_draining] == [False, True]  # nothing that was told meanwhile is lost
+    poor.start()
+    poor.look()
+    assert poor.stage.hold_names() == {"cost-ceiling"}
 
 
 def test_a_clock_set_back_while_no_daemon_runs_frees_no_money_either(poor: Host) -> None:

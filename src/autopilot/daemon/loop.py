@@ -94,13 +94,21 @@ class Loop:
         self._contain(partial(recover.tell_orphans, shop))
         self._contain(self._judge)
 
-    def follow_clock(self, set_ms: int, now_ms: int) -> None:
+    def follow_clock(self, set_ms: int, now_ms: int) -> bool:
         """Let what we promised for later move along with a clock that was set.
+
+        Returns:
+            Whether it is written down; where it is not, say it again: a day's money hangs on it.
 
         Raises:
             AutopilotError: the store failed.
         """
-        self._contain(partial(steps.record, self._shop.store, set_ms, now_ms=now_ms))
+
+        def follow() -> bool:
+            steps.record(self._shop.store, set_ms, now_ms=now_ms)
+            return True
+
+        return self._contain(follow) is True
 
     def tick(self, messages: Iterable[Message] = ()) -> int | None:
         """Do one pass.

@@ -32,11 +32,12 @@ class Outlasting:
         self._loop = loop
         self._is_full = False
         self._set: list[Passed] = []
+        self._unheard: tuple[Message, ...] = ()
 
     @property
     def patience_s(self) -> float:
-        """Give the seconds until the next look; without end while there is room."""
-        return _LOOK_S if self._is_full else math.inf
+        """Give the seconds until the next look; without end where nothing waits to be written down."""
+        return _LOOK_S if self._is_full or self._set else math.inf
 
     def heed(self, passed: Passed) -> None:
         """Take it into account, before the next tick, that the clock was set."""
@@ -51,9 +52,14 @@ class Outlasting:
         """
         try:
             while self._set:
-                self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms)
+                if not self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms):
+                    self._unheard = (*self._unheard, *messages)
+                    return (
+                        None  # started by a clock that is not followed, a day's money is free
+                    )
                 self._set.pop(0)
-            next_ms = self._loop.tick(messages)
+            heard, self._unheard = (*self._unheard, *messages), ()
+            next_ms = self._loop.tick(heard)
         except TransientError as error:
             if error.code != _FULL or self._loop.is_draining:
                 raise
