@@ -27,7 +27,7 @@ open_after = 2
 cooldown_s = 30
 cooldown_cap_s = 120
 [daemon]
-poll_s = 15
+poll_s = 60
 drain_s = 20
 [awake]
 enabled = false

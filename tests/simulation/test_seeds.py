@@ -20,6 +20,8 @@ def _assert_in_order(seeds: str) -> None:
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.timeout(300)
+@pytest.mark.field_report("DMN-027", "DMN-037")
 @pytest.mark.parametrize("seeds", _stretches(1, _FEW, _STRETCH))
 def test_the_kernel_keeps_every_promise_in_a_few_hundred_seeds(seeds: str) -> None:
     _assert_in_order(seeds)
@@ -32,6 +34,7 @@ def test_the_kernel_keeps_every_promise_in_ten_thousand_seeds(seeds: str) -> Non
     _assert_in_order(seeds)
 
 
+@pytest.mark.timeout(300)
 def test_a_seed_is_replayed_bit_for_bit_in_another_process() -> None:
     first, second = (many.start("--seeds", _SAME, "--digests", hash_seed=seed) for seed in ("1", "2"))
     assert first.returncode == 0, first.stdout

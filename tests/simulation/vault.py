@@ -49,11 +49,12 @@ class TornStore(Store):
 
 @dataclass(frozen=True)
 class WatchedStore(Store):
-    """Somebody else's store: after each transaction the world is looked at."""
+    """Somebody else's store: between their look and their write the daemon, or another person, may act."""
 
     world: World = field(kw_only=True)
 
     def transact(self, work: Callable[[Connection], T]) -> T:
+        self.world.overtake()
         value = Store.transact(self, work)
         self.world.look()
         return value

@@ -161,6 +161,20 @@ class World:
             finally:
                 self._is_mixing = False
 
+    def overtake(self) -> None:
+        """Somebody is faster than the one who is about to write."""
+        if self.is_calm or not self.chance.is_hit(self._mix):
+            return
+        if self.life is not None and self.life.is_waiting:
+            self.note("the daemon is faster")
+            self.life.tick()
+        elif not self._is_mixing:
+            self._is_mixing = True
+            try:
+                operators.act(self)
+            finally:
+                self._is_mixing = False
+
     def write(self, real: Any, path: Path, data: bytes) -> None:
         """Stand in for `write_atomically` in the daemon: it may fail, or be the last thing that was done."""
         self.boundary(f"write {path.name}")

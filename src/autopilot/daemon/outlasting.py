@@ -54,9 +54,7 @@ class Outlasting:
             while self._set:
                 if not self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms):
                     self._unheard = (*self._unheard, *messages)
-                    return (
-                        None  # started by a clock that is not followed, a day's money is free
-                    )
+                    return None  # started by a clock that is not followed, a day's money is free
                 self._set.pop(0)
             heard, self._unheard = (*self._unheard, *messages), ()
             next_ms = self._loop.tick(heard)
