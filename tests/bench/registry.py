@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tests.bench.measure import Bench, Row
-from tests.bench.rows import depth, queues, startup, storm, writers
+from tests.bench.rows import depth, queues, startup, storm, stream, worktrees, writers
 
-BENCHES: tuple[Bench, ...] = (queues.BENCH, depth.BENCH, storm.BENCH, writers.BENCH, startup.BENCH)
+BENCHES: tuple[Bench, ...] = (
+    queues.BENCH,
+    depth.BENCH,
+    storm.BENCH,
+    writers.BENCH,
+    startup.BENCH,
+    stream.BENCH,
+    worktrees.BENCH,
+)
 ROWS: tuple[Row, ...] = tuple(row for bench in BENCHES for row in bench.rows)

@@ -42,8 +42,8 @@ def make_borrower(git: Git, place: Path, *, mirror: Path, sha: str) -> None:
         GitError, OSError: it could not be made.
     """
     git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format(sha)}", str(place))
-    objects = git_path(git, mirror, "objects").resolve()
-    alternates = git_path(git, place, "objects/info/alternates")
+    # Both are bare repositories that we made: there the layout is known, and asking is two processes more.
+    objects, alternates = (mirror / "objects").resolve(), place / "objects" / "info" / "alternates"
     alternates.parent.mkdir(parents=True, exist_ok=True)
     alternates.write_bytes(os.fsencode(objects) + b"\n")
     for key, value in platform_config(place).items():

@@ -15,6 +15,7 @@ from huey.storage import SqliteStorage
 from persistqueue import SQLiteAckQueue
 from sqlalchemy import event
 
+from autopilot.daemon.store.engine import Store
 from tests.bench.house import claim_next, complete, folder, store_of
 from tests.bench.measure import Bench, Finding, Row, Scale, interleaved, ratio
 

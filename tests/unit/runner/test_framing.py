@@ -107,3 +107,38 @@ def test_a_line_beyond_the_limit_inside_one_piece_is_dropped_alone() -> None:
     framer = LineFramer(max_line_bytes=5)
     assert framer.feed(b"short\nmuch too long\nok\n") == [b"short", b"ok"]
     assert framer.dropped == 1
+
+
+@given(
+    value=st.dictionaries(
+        st.text(max_size=5),
+        st.recursive(
+            st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+            lambda inner: (
+                st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+            ),
+            max_leaves=8,
+        ),
+        max_size=4,
+    ),
+    is_ascii=st.booleans(),
+)
+def test_a_line_is_read_as_pythons_own_reader_reads_it(value: dict[str, object], is_ascii: bool) -> None:
+    line = json.dumps(value, ensure_ascii=is_ascii).encode()
+    (seen,) = JsonLines().feed(line + b"\n")
+    assert json.dumps(seen) == json.dumps(json.loads(line))  # as texts: NaN is not equal to itself
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"a": 1, "a": 2}',
+        b'{"a": 123456789012345678901234567890, "b": -0, "c": 1E400}',
+        b'{"a": "\\ud800 half a character"}',
+        b'{"a": ' + b"[" * 900 + b"]" * 900 + b"}",
+        b'{"a": NaN, "b": -Infinity}',
+    ],
+)
+def test_odd_json_means_what_it_always_meant(line: bytes) -> None:
+    (seen,) = JsonLines().feed(line + b"\n")
+    assert json.dumps(seen) == json.dumps(json.loads(line))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json
+
 from autopilot.config.journal import read_object
 
 if TYPE_CHECKING:
@@ -103,7 +105,7 @@ class JsonLines:
             line = raw.removeprefix(_BOM).replace(b"\0", b"").strip()
             if not line:
                 continue
-            item = read_object(line)
+            item = _object(line)
             if item is None:
                 self.damaged += 1
                 items.append(line.decode("utf-8", "replace"))
@@ -111,3 +113,17 @@ class JsonLines:
                 self.objects += 1
                 items.append(item)
         return items
+
+
+def _object(line: bytes) -> Mapping[str, Any] | None:
+    """Read one JSON object: by pydantic's parser, and what that refuses by the more patient one.
+
+    The second takes broken characters, half characters and deep nesting, as far as they can be taken at all.
+    """
+    if not line.startswith(b"{"):
+        return None
+    try:
+        value: Mapping[str, Any] = from_json(line, cache_strings="keys")
+    except ValueError:
+        return read_object(line)
+    return value
