@@ -24,7 +24,7 @@ max_parallel_agents = 0
 launch_stagger_s = 0
 min_free_disk_gib = 0
 min_free_memory_gib = 0
-{settings}
+
 [identity]
 name = "Bench"
 email = "bench@example.invalid"
@@ -56,11 +56,16 @@ def folder() -> Iterator[Path]:
         yield Path(path)
 
 
+def configured(url: str, *, poll_s: int = 20) -> str:
+    """A configuration with this one repository."""
+    return CONFIG.format(url=url, poll_s=poll_s)
+
+
 @contextlib.contextmanager
-def daemon(*, url: str = NOWHERE, poll_s: int = 20, settings: str = "") -> Iterator[Daemon]:
-    """The real daemon in a home of its own, up and answering; killed at the end."""
+def daemon(*, url: str = NOWHERE) -> Iterator[Daemon]:
+    """The real daemon in a home of its own, up and answering; ended at the end."""
     with folder() as place:
-        up = Daemon(place / "home", config=CONFIG.format(url=url, poll_s=poll_s, settings=settings))
+        up = Daemon(place / "home", config=configured(url))
         up.start()
         try:
             yield up

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from tests.bench.measure import Bench, Row
-from tests.bench.rows import depth, queues, startup, storm, stream, worktrees, writers
+from tests.bench.rows import (
+    depth,
+    idle,
+    latency,
+    queues,
+    restart,
+    startup,
+    storm,
+    stream,
+    worktrees,
+    writers,
+)
 
 BENCHES: tuple[Bench, ...] = (
     queues.BENCH,
     depth.BENCH,
     storm.BENCH,
     writers.BENCH,
+    latency.CLAIM,
+    latency.RUNNER,
     startup.BENCH,
+    idle.DAEMON,
+    idle.GROWTH,
     stream.BENCH,
     worktrees.BENCH,
+    restart.BENCH,
 )
 ROWS: tuple[Row, ...] = tuple(row for bench in BENCHES for row in bench.rows)

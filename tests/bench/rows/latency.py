@@ -1,0 +1,187 @@
+"""How soon the daemon takes up a ticket, and how soon its runner is there."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import shutil
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from autopilot.config.clock import SystemClock
+from autopilot.config.journal import read_lines
+from autopilot.config.load import load
+from autopilot.config.paths import paths_below
+from autopilot.config.proc import ProcessId
+from autopilot.daemon import app
+from autopilot.daemon.api import client
+from autopilot.daemon.inbox import Ended
+from autopilot.daemon.store import writes
+from autopilot.daemon.store.engine import open_store
+from autopilot.daemon.supervisor import Launch
+from autopilot.daemon.watch import Ending
+from autopilot.schemas.errors import AutopilotError
+from autopilot.schemas.events import Event
+from autopilot.schemas.run import Outcome, RunSpec, Usage
+from tests.bench.house import NOWHERE, configured, daemon, folder
+from tests.bench.measure import Bench, Finding, Row, Scale, Spent, ratio, spent_on
+from tests.support import words
+from tests.support.daemon import Daemon
+from tests.support.gitcmd import git
+from tests.support.repos import Repo, make_repo
+from tests.support.shop import PlayedSupervisor
+from tests.support.wait import wait_until
+
+_CLAIM, _RUNNER = "enqueue to claim", "enqueue to runner"
+_PATIENCE_S = 60
+_LOOK_S = 0.0003
+_FORK = multiprocessing.get_context("fork")
+
+
+# --- to the claim: the daemon's own loop and socket, with runners that end at once -----------------
+
+
+class _Hollow(PlayedSupervisor):
+    """Starts no process: each run asks a question at once, so that nothing else takes the processors."""
+
+    def start(self, launch: Launch) -> ProcessId:
+        process = super().start(launch)
+        spec = RunSpec.model_validate_json(Path(launch.argv[-1]).read_bytes())
+        named = {
+            "run_id": spec.run_id,
+            "ticket_id": spec.ticket_id,
+            "fence": spec.fence,
+            "branch": spec.branch,
+        }
+        asked = words.result(Outcome.ASKED, **named, questions=("Which?",), usage=Usage(known=True))
+        (spec.run_dir / "result.json").write_text(asked.model_dump_json())
+        self.end(spec.run_id, Ending("the process ended with code 0"))
+        self.inbox.put(Ended(spec.run_id))
+        return process
+
+
+def _serve(home: Path) -> None:
+    """Be the daemon, but for its supervisor; in a process of its own, so that nobody else meets that."""
+    paths, clock = paths_below(home), SystemClock()
+    vars(app)["Supervisor"] = _Hollow
+    app.run_daemon(paths, load(paths), clock)
+
+
+def _measure_claim(scale: Scale) -> Iterator[Finding]:
+    with folder() as home:
+        paths = paths_below(home)
+        paths.ensure()
+        paths.config_file.write_text(configured(NOWHERE))
+        with closing(open_store(paths.database, SystemClock())) as store:
+            writes.turn_on(store, by="bench", ignore_window=True)
+        process = _FORK.Process(target=_serve, args=(home,))
+        process.start()
+        try:
+            wait_until(lambda: _answers(paths.control_socket), _PATIENCE_S, "the daemon answers")
+            with closing(sqlite3.connect(paths.database, isolation_level=None)) as raw:
+                took_ms = [1000 * _to_claim(paths.control_socket, raw) for _ in range(scale.samples + 1)][1:]
+        finally:
+            os.kill(process.pid or 0, signal.SIGTERM)
+            process.join()
+    worst = statistics.quantiles(took_ms, n=100, method="inclusive")[-1]
+    notes = {"median_ms": statistics.median(took_ms), "slowest_ms": max(took_ms), "tickets": len(took_ms)}
+    yield Finding(_CLAIM, (worst,), notes)
+
+
+def _answers(control: Path) -> bool:
+    try:
+        return bool(client.call(control, "GET", "/v1/health"))
+    except AutopilotError:
+        return False
+
+
+def _to_claim(control: Path, raw: sqlite3.Connection) -> float:
+    """Queue a ticket as the command line does, and wait until anybody can see that it is claimed; seconds."""
+    start_s = time.perf_counter()
+    number = client.call(control, "POST", "/v1/tickets", {"title": "Now"})["ticket"]["short_id"]
+    while _state(raw, number) == "queued":
+        _pause()
+    took_s = time.perf_counter() - start_s
+    wait_until(lambda: _state(raw, number) == "parked", _PATIENCE_S, "the run has asked its question")
+    return took_s
+
+
+def _state(raw: sqlite3.Connection, number: int) -> str:
+    (state,) = raw.execute("SELECT state FROM tickets WHERE short_id = ?", (number,)).fetchone()
+    return str(state)
+
+
+def _pause() -> None:
+    multiprocessing.connection.wait([], _LOOK_S)
+
+
+# --- to the runner: everything real ----------------------------------------------------------------
+
+
+def _measure_runner(scale: Scale) -> Iterator[Finding]:
+    spent: dict[str, list[Spent]] = {"ours": [], "yardstick": []}
+    with folder() as place:
+        repo = make_repo(place)
+        with daemon(url=repo.url) as up:
+            up.call("POST", "/v1/switch", on=True, ignore_window=True)
+            for round_ in range(scale.rounds + 1):
+                ours, yardstick = _to_runner(up), _bare(repo, place / "bare", up.environment())
+                if round_:
+                    spent["ours"].append(ours)
+                    spent["yardstick"].append(yardstick)
+            up.call("POST", "/v1/switch", on=False)
+    yield ratio(_RUNNER, spent["ours"], spent["yardstick"])
+
+
+def _to_runner(up: Daemon) -> Spent:
+    """From queueing a ticket to the first word of its runner, by the runner's own clock."""
+    start_ms = time.time_ns() / 1e6
+    name = up.call("POST", "/v1/tickets", title="Now")["ticket"]["id"]
+    told = wait_until(lambda: _first_word(up.paths.runs, name), _PATIENCE_S, "the runner says that it runs")
+    up.call("POST", f"/v1/tickets/{name}/cancel")
+    up.wait_for_state(name, "cancelled", "parked", "failed", "published")
+    assert told is not None
+    return Spent((told["ts"] - start_ms) / 1000, 0.0)
+
+
+def _first_word(runs: Path, ticket: str) -> Mapping[str, Any] | None:
+    for file in runs.glob(f"{ticket}-*/events.jsonl"):
+        return next((line for line in read_lines(file).entries if line["event"] == Event.RUN_STARTED), None)
+    return None
+
+
+def _bare(repo: Repo, place: Path, environment: Mapping[str, str]) -> Spent:
+    def act() -> None:
+        subprocess.run([sys.executable, "-P", "-c", "import pydantic"], env=environment, check=True)
+        git(repo.remote, "worktree", "add", "-q", "--detach", str(place), repo.base_sha)
+
+    took = spent_on(act)
+    shutil.rmtree(place)
+    git(repo.remote, "worktree", "prune")
+    return took
+
+
+CLAIM = Bench(
+    (Row(_CLAIM, "p99 from the call that queues it, daemon up and idle", "a limit in ms", "ms", 10.0),),
+    _measure_claim,
+)
+RUNNER = Bench(
+    (
+        Row(
+            _RUNNER,
+            "from the call that queues it to the runner's first event",
+            'python -c "import pydantic", then git worktree add',
+            "x",
+            1.5,
+        ),
+    ),
+    _measure_runner,
+)
