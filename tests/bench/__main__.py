@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tests.bench.measure import FULL, QUICK, SMOKE, Scale
 from tests.bench.registry import BENCHES, ROWS
-from tests.bench.report import Result, as_json, as_markdown, as_table, missed
+from tests.bench.report import Result, amount, as_json, as_markdown, as_table, missed
 
 
 def main(argv: list[str]) -> int:
@@ -51,6 +51,7 @@ def _results(wanted: list[str], scale: Scale) -> Iterator[Result]:
         print(f"measuring {', '.join(rows)}", file=sys.stderr)
         for finding in bench.measure(scale):
             if finding.row in rows:
+                print(f"  {finding.row}: {amount(rows[finding.row], finding.value)}", file=sys.stderr)
                 yield Result(rows[finding.row], finding)
 
 

@@ -20,7 +20,7 @@ from tests.support.shop import Stage
 HEAD_OF_QUEUE = 4  # three priorities down to the default one, then what the ticket waits for
 CLAIM = 7  # switch, breakers, window; ticket, history, attempt, ledger
 END = 8  # attempt; attempt, ledger, breakers, window, gates, ticket, history
-IDLE_TICK = 36
+IDLE_TICK = 32
 
 
 @contextmanager

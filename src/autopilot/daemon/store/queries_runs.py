@@ -31,15 +31,15 @@ _ATTEMPT = select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name"))
 
 def running(conn: Connection) -> tuple[LiveRun, ...]:
     """Give every running ticket with its attempt, the first started first."""
-    by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.RUNNING,))}
-    attempts = (to_attempt(row) for row in conn.execute(_LIVE_RUNS))
+    attempts = [to_attempt(row) for row in conn.execute(_LIVE_RUNS)]
+    by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.RUNNING,))} if attempts else {}
     return tuple(LiveRun(by_id[attempt.ticket_id], attempt) for attempt in attempts)
 
 
 def publishing(conn: Connection) -> tuple[LivePublication, ...]:
     """Give every publishing ticket with its publication, the first started first."""
-    by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.PUBLISHING,))}
-    found = (to_publication(row) for row in conn.execute(_LIVE_PUBLICATIONS))
+    found = [to_publication(row) for row in conn.execute(_LIVE_PUBLICATIONS)]
+    by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.PUBLISHING,))} if found else {}
     return tuple(LivePublication(by_id[publication.ticket_id], publication) for publication in found)
 
 
