@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autopilot.daemon.store.engine import Store
 from tests.bench.house import claim_next, complete, folder, store_of
-from tests.bench.measure import Bench, Finding, Row, Scale, Spent, ratio, spent_on
+from tests.bench.measure import Bench, Finding, Row, Scale, Spent, ratio, spent_on, turn
 
 FEW = 1000
 _DAY_MS = 24 * 3_600_000
@@ -42,8 +42,8 @@ def _measure(scale: Scale) -> Iterator[Finding]:
         }
         spent: dict[str, list[Spent]] = {name: [] for name in stores}
         for round_ in range(-3, claims):
-            for name, store in stores.items():
-                took = _claim(store)
+            for name in turn(list(stores), round_):
+                took = _claim(stores[name])
                 if round_ >= 0:
                     spent[name].append(took)
     yield ratio("claim, many ready", spent["ready"], spent["few"])

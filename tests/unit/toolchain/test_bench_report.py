@@ -29,10 +29,10 @@ def test_tables_name_each_row_with_its_bar_and_verdict() -> None:
     assert "| `cli status` | 4.50x | 4.00x to 5.00x | ≤ 4.00x | MISSED |" in as_markdown([OVER], SMOKE)
 
 
-def test_everything_is_timed_in_turns_after_one_round_to_warm_up() -> None:
+def test_everything_is_timed_in_turns_and_begins_in_turn_after_one_round_to_warm_up() -> None:
     order: list[str] = []
     spent = interleaved({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, 2)
-    assert order == ["a", "b", "a", "b", "a", "b"]
+    assert order == ["b", "a", "a", "b", "b", "a"]
     assert [len(side) for side in spent.values()] == [2, 2]
 
 

@@ -74,7 +74,8 @@ _ENDED_SINCE = select(TICKETS).where(
         )
     ),
 )
-_DUE_QUEUED = _due(
+_DUE_QUEUED = _due(IS_QUEUED, ~_has_open_dependency())
+_DUE_QUEUED_ELSEWHERE = _due(
     IS_QUEUED,
     ~_has_open_dependency(),
     TICKETS.c.repo.not_in(bindparam("skip_repos", expanding=True)),
@@ -153,13 +154,15 @@ def candidates(
         skip_repos: repositories that are busy or held, so that their tickets do not clog the head.
         skip_agents: the same for agents.
     """
-    asked = {
-        "now_ms": now_ms,
+    asked: dict[str, Any] = {"now_ms": now_ms}
+    if not skip_repos and not skip_agents:
+        return _with_dependencies(conn, _in_order(conn, _DUE_QUEUED, asked, limit))
+    asked |= {
         "default_agent": default_agent,
         "skip_repos": sorted(skip_repos),
         "skip_agents": sorted(skip_agents),
     }
-    return _with_dependencies(conn, _in_order(conn, _DUE_QUEUED, asked, limit))
+    return _with_dependencies(conn, _in_order(conn, _DUE_QUEUED_ELSEWHERE, asked, limit))
 
 
 def ready_to_publish(conn: Connection, now_ms: int, limit: int = 20) -> tuple[Ticket, ...]:
