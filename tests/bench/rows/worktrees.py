@@ -12,11 +12,11 @@ from tests.bench.house import folder
 from tests.bench.measure import Bench, Finding, Row, Scale, Spent, ratio, spent_on
 from tests.support.gitcmd import git
 from tests.support.projects import python_project
-from tests.support.repos import Repo, commit_files, init_bare
+from tests.support.repos import Repo
 from tests.support.runs import Host
 
 _READY, _ASIDE = "worktree", "worktree, removal"
-_FILE = "line\n" * 400
+_FILE = "line\n" * 100
 
 
 def _measure(scale: Scale) -> Iterator[Finding]:
@@ -37,7 +37,7 @@ def _round(host: Host, spec: RunSpec, base: str, sha: str, place: Path) -> dict[
     add = ("worktree", "add", "-q", "-b", branch, str(plain), sha)
     actions: dict[str, Callable[[], object]] = {
         "ours": lambda: cut(host.git, spec, base=base, base_sha=sha),
-        "git": lambda: git(spec.repo.mirror, "-c", "checkout.workers=0", *add),
+        "git": lambda: host.git.run(*add, git_dir=spec.repo.mirror, config={"checkout.workers": "0"}),
     }
     turns = sorted(actions, reverse=spec.attempt % 2 == 0)
     spent = {name: spent_on(actions[name]) for name in turns}
@@ -49,10 +49,17 @@ def _round(host: Host, spec: RunSpec, base: str, sha: str, place: Path) -> dict[
 
 
 def _remote(place: Path, files: int) -> Repo:
-    remote = init_bare(place / "remote.git")
-    many = {f"part{number % 50}/file{number}.txt": f"{number}\n{_FILE}" for number in range(files)}
-    sha = commit_files(remote, "main", many)
-    return Repo(remote, place / "nobody", "main", sha, python_project())
+    remote, files_of = place / "remote.git", place / "files"
+    for number in range(files):
+        file = files_of / f"part{number % 50}" / f"file{number}.txt"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"{number}\n{_FILE}")
+    git(files_of, "init", "-q", "-b", "main")
+    git(files_of, "add", "-A")
+    git(files_of, "commit", "-q", "-m", "Many files")
+    git(place, "clone", "-q", "--bare", str(files_of), str(remote))
+    sha = git(remote, "rev-parse", "main").strip()
+    return Repo(remote, files_of, "main", sha, python_project())
 
 
 BENCH = Bench(
