@@ -36,6 +36,8 @@ from tests.support.shop import CONFIG, Stage
 DAY_S = 86_400
 QUICK = "daemon = { poll_s = 1 }\n"
 
+pytestmark = pytest.mark.needs(binary="mount", apt="mount")
+
 
 @pytest.fixture
 def daemon(disk: SmallDisk) -> Iterator[Daemon]:

@@ -12,6 +12,8 @@ from tests.support.house import House
 
 QUICK = "daemon = { poll_s = 1 }\n"
 
+pytestmark = pytest.mark.needs(binary="mount", apt="mount")
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
