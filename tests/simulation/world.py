@@ -46,6 +46,7 @@ class World:
     def __init__(self, seed: int, paths: Paths, vault: Vault) -> None:
         self.seed = seed
         self.paths = paths
+        self._place = hashlib.sha256(str(paths.state).encode()).hexdigest()[:8]
         self.chance = Chance(seed, "world")
         self.entropy = SeededEntropy(seed)
         self.clock = VirtualClock(self.chance.one_of(_STARTS) + self.chance.between(0, 7_200_000))
@@ -106,6 +107,9 @@ class World:
         return self.clock.wall_ms + self._started
 
     def note(self, text: str) -> None:
+        """Add to the trace, without the name of this play's folder, nor what the daemon makes of that."""
+        for name in (str(self.paths.state), self._place):
+            text = text.replace(name, "HERE")
         self.trace.append(f"{self.clock.awake_ms} {self.clock.wall_ms} {text}")
 
     def look(self) -> None:
