@@ -3,6 +3,7 @@
 pytest_plugins = [
     "tests.support.features",
     "tests.support.needs",
+    "tests.support.kills",
     "tests.support.fixtures",
     "tests.support.store_fixtures",
 ]

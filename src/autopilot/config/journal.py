@@ -31,18 +31,28 @@ class Reading:
 def append_line(path: Path, entry: Mapping[str, Any]) -> None:
     """Add one entry with a single write, so that two writers cannot mix their lines.
 
+    Behind half a line, which a writer that was killed has left, a new one is begun.
+
     Raises:
         OSError: the line could not be written whole.
     """
     line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_MODE)
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_MODE)
     try:
+        if is_torn(handle):
+            line = b"\n" + line
         written = os.write(handle, line)
     finally:
         os.close(handle)
     if written != len(line):
         msg = f"only {written} of {len(line)} bytes of a line went to {path}"
         raise OSError(msg)
+
+
+def is_torn(handle: int) -> bool:
+    """Tell whether an open file, which can be read, ends in the middle of a line."""
+    size = os.fstat(handle).st_size
+    return size > 0 and os.pread(handle, 1, size - 1) != b"\n"
 
 
 def read_lines(path: Path, offset: int = 0, *, max_bytes: int = _READ_BYTES) -> Reading:

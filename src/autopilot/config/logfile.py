@@ -11,6 +11,8 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
+from autopilot.config.journal import is_torn
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -41,8 +43,8 @@ class LogFile:
         self._keep_files = keep_files
         self._complain: Callable[[str], None] | None = complain
         self._lock = threading.Lock()
-        self._is_torn = False
         self._fd = self._open()
+        self._is_torn = is_torn(self._fd)  # a killed process's last words
 
     def write(self, line: str) -> None:
         """Append a line."""
@@ -64,7 +66,7 @@ class LogFile:
             self._fd = -1
 
     def _append(self, data: bytes) -> None:
-        """Write a line; behind half a line, which a full disk has left, begin a new one."""
+        """Write a line; behind half a line, which a full disk or a kill has left, begin a new one."""
         if self._is_torn:
             os.write(self._fd, b"\n")
         self._is_torn = False
@@ -75,7 +77,7 @@ class LogFile:
 
     def _open(self) -> int:
         self._path.parent.mkdir(mode=_PRIVATE_DIR_MODE, exist_ok=True)  # somebody may have tidied it away
-        return os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, _PRIVATE_FILE_MODE)
+        return os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, _PRIVATE_FILE_MODE)
 
     def _make_room(self, more_bytes: int) -> None:
         """Follow a file that another process has turned over; turn it over when it is full."""

@@ -48,7 +48,11 @@ def main(role: str, words: list[str]) -> int:
     from autopilot.daemon import children
     from autopilot.daemon.cli.main import run
 
+    original = children._own_python  # noqa: SLF001 - as above
+
     def own_python(module: str, *arguments: str) -> tuple[str, ...]:
+        if module not in ROLES:
+            return original(module, *arguments)
         return (sys.executable, "-P", str(Path(__file__).resolve()), ROLES[module], *arguments)
 
     setattr(children, "_own_python", own_python)  # noqa: B010 - as above

@@ -77,3 +77,14 @@ def test_a_journal_that_became_shorter_is_read_from_its_start(tmp_path: Path) ->
     offset = read_lines(journal).offset
     journal.write_bytes(b'{"event":"new"}\n')
     assert [entry["event"] for entry in read_lines(journal, offset).entries] == ["new"]
+
+
+def test_a_line_behind_one_that_a_kill_has_cut_off_is_not_lost_with_it(tmp_path: Path) -> None:
+    journal = tmp_path / "events.jsonl"
+    append_line(journal, {"event": "whole"})
+    with journal.open("ab") as file:
+        file.write(b'{"event":"cut of')
+    append_line(journal, {"event": "after"})
+    reading = read_lines(journal)
+    assert [entry["event"] for entry in reading.entries] == ["whole", "after"]
+    assert reading.damaged == 1
