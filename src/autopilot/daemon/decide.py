@@ -15,7 +15,7 @@ from autopilot.daemon.windows import clamped_reset_ms
 from autopilot.schemas.decision import Cancel, Fail, Park, Pass, Release, Retry, RunDecision
 from autopilot.schemas.gate import ungreen
 from autopilot.schemas.machine import WaitingFor
-from autopilot.schemas.run import Outcome, RunResult
+from autopilot.schemas.run import CONTENTION_CODES, Outcome, RunResult
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
@@ -118,7 +118,8 @@ def production(report: RunReport) -> Production:
     if report.outcome in _SOMETHING:
         return Production(produced=True)
     scope = _NOTHING.get(report.outcome)
-    if scope is None:
+    is_contention = report.outcome is Outcome.INFRASTRUCTURE and report.code in CONTENTION_CODES
+    if scope is None or is_contention:
         return Production(produced=None)
     return Production(produced=False, failure_class=report.outcome.value, scope=scope)
 

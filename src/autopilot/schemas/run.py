@@ -142,6 +142,10 @@ class Outcome(StrEnum):
     BUG = "bug"
 
 
+CONTENTION_CODES = frozenset({"git-lock", "mirror-busy", "lock-held"})
+"""Codes of a run that lost a race for a lock to other work on this machine, and whose patience ran out."""
+
+
 class Baseline(Record):
     """The base commit's own tests, before the agent: what was red already."""
 

@@ -10,6 +10,7 @@ import pytest
 
 from autopilot.config import logs
 from autopilot.daemon import view
+from autopilot.daemon.breaker import HOST
 from autopilot.daemon.cli import status
 from autopilot.daemon.digest import gather, render
 from autopilot.daemon.loop import Loop
@@ -18,7 +19,7 @@ from autopilot.daemon.store.queries_tickets import counts
 from autopilot.daemon.store.rows import Breaker
 from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State
-from autopilot.schemas.run import Outcome
+from autopilot.schemas.run import CONTENTION_CODES, Outcome
 from tests.support import queue
 from tests.support.order import assert_in_order
 from tests.support.shop import Stage
@@ -153,6 +154,24 @@ def test_dmn_037_a_probe_that_died_with_the_daemon_is_made_again(stage: Stage) -
     stage.clock.advance(4 * 3600)
     loop.tick()
     assert len(running(stage)) >= 1
+
+
+@pytest.mark.field_report("GIT-020")
+@pytest.mark.parametrize("code", sorted(CONTENTION_CODES))
+def test_git_020_lost_races_for_a_lock_open_no_breaker_and_use_no_attempt(stage: Stage, code: str) -> None:
+    """GIT-020: the loser of a race for a mirror failed its ticket and counted towards the breaker."""
+    loop = Loop(stage.shop)
+    name = queue.add(stage.store).id
+    for lost in range(1, 5):
+        stage.clock.advance(3600)
+        loop.tick()
+        stage.hand_in(queue.result(stage.claim_of(name), Outcome.INFRASTRUCTURE, code=code))
+        loop.tick()
+        ticket = queue.look(stage.store, name)
+        assert (ticket.state, ticket.attempts, ticket.releases) == (State.QUEUED, 0, lost)
+    with stage.store.read() as conn:
+        rows = [queries_host.breaker(conn, scope) for scope in (HOST, AGENT, f"repo:{ticket.repo}")]
+    assert [(row.state, row.failures) for row in rows] == [("closed", 0)] * 3
 
 
 @pytest.mark.field_report("DMN-038")

@@ -13,7 +13,7 @@ from autopilot.daemon.rules import Rules
 from autopilot.schemas.decision import Cancel, Fail, Park, Pass, Release, Retry
 from autopilot.schemas.gate import Verdict
 from autopilot.schemas.machine import WaitingFor
-from autopilot.schemas.run import Outcome, RunResult, Usage
+from autopilot.schemas.run import CONTENTION_CODES, Outcome, RunResult, Usage
 from autopilot.schemas.ticket import Ticket
 from tests.support import words
 
@@ -219,6 +219,20 @@ def test_every_attempt_is_classified_as_something_nothing_or_no_evidence(outcome
         assert (made.produced, made.failure_class, made.scope) == (False, outcome.value, NOTHING[outcome])
     else:
         assert made == Production(produced=None)
+
+
+@pytest.mark.field_report("GIT-020")
+@pytest.mark.parametrize("code", sorted(CONTENTION_CODES))
+def test_git_020_a_lost_race_for_a_lock_is_no_evidence_against_the_host(code: str) -> None:
+    assert decide.production(words.result(Outcome.INFRASTRUCTURE, code=code)) == Production(produced=None)
+
+
+@pytest.mark.parametrize(
+    "code", ["git-network", "git-timeout", "git-killed", "git-disk-full", "machine-refused"]
+)
+def test_what_the_next_run_would_meet_too_counts_against_the_host(code: str) -> None:
+    made = decide.production(words.result(Outcome.INFRASTRUCTURE, code=code))
+    assert (made.produced, made.scope) == (False, "host")
 
 
 @pytest.mark.covers("B15")
