@@ -10,6 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.lock import daemon_lock
+from autopilot.daemon.statedir import check_file_system
 from autopilot.daemon.store.damage import translated
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.store.migrate import sole_seat
@@ -29,6 +30,7 @@ def compact(paths: Paths, clock: Clock) -> tuple[int, int]:
         RefusedError: a daemon runs, or another process has the queue open.
         ConfigError: the database cannot be used, or there is no room.
     """
+    check_file_system(paths.state)
     with daemon_lock(paths.daemon_lock):
         store = open_store(paths.database, clock)  # of our schema and whole, before it is written anew
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.daemon import traces
 from autopilot.daemon.lock import daemon_lock
+from autopilot.daemon.statedir import check_file_system
 from autopilot.daemon.store.restore import restore
 
 if TYPE_CHECKING:
@@ -26,5 +27,6 @@ def restore_queue(paths: Paths, clock: Clock, *, source: Path | None = None) -> 
         RefusedError: a daemon runs, another process has the queue open, or there is no such backup.
         ConfigError: the backup cannot be believed, or cannot be put in place.
     """
+    check_file_system(paths.state)
     with daemon_lock(paths.daemon_lock):
         return restore(paths.database, clock, source=source, traces=traces.find(paths))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.lock import daemon_lock
+from autopilot.daemon.statedir import check_file_system
 from autopilot.daemon.store.engine import open_store, set_aside
 from autopilot.schemas.errors import ConfigError, RefusedError
 
@@ -31,6 +32,7 @@ def give_up_queue(paths: Paths, clock: Clock) -> Path:
         RefusedError: a daemon runs, or the database is whole.
         ConfigError: another fault, which needs another cure.
     """
+    check_file_system(paths.state)
     with daemon_lock(paths.daemon_lock):
         fault = _fault(paths.database, clock)
         if fault is None:

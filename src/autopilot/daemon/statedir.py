@@ -7,18 +7,18 @@ Source: sqlite.org/wal.html, section 2.4: WAL needs shared memory, which no netw
 from __future__ import annotations
 
 import os
+import re
 import stat
+import sys
 import unicodedata
+from pathlib import Path
 from typing import TYPE_CHECKING
-
-import psutil
 
 from autopilot.config.paths import PRIVATE_DIR_MODE
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
 # A FUSE file system is known by the name after the dot; one that says none could be any of them, and one with
 # a name that is not here is taken for local. What a host lends its guests and containers is like a network.
@@ -33,15 +33,28 @@ _SHARED_TYPES = frozenset(
         *("webdav", "webdavfs", "wekafs"),
     )
 )
+_IS_LINUX = sys.platform == "linux"
 _HINT = "set AUTOPILOT_HOME to a folder of your own on a local disk, outside every repository"
 
 
 def mounted() -> Mapping[str, str]:
-    """Give the kind of file system at each mount point."""
+    """Give the kind of file system at each mount point.
+
+    Source: proc_pid_mounts(5) and fstab(5): fields are parted by spaces; a space or the like in one is octal.
+    """
+    if _IS_LINUX:
+        lines = (line.split(b" ") for line in Path("/proc/self/mounts").read_bytes().splitlines())
+        return {os.fsdecode(_without_octal(fields[1])): os.fsdecode(fields[2]) for fields in lines}
+    import psutil  # noqa: PLC0415 - only where there is no /proc: every command asks this
+
     return {part.mountpoint: part.fstype for part in psutil.disk_partitions(all=True)}
 
 
-def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mounted) -> None:
+def _without_octal(field: bytes) -> bytes:
+    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), field)
+
+
+def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] | None = None) -> None:
     """Refuse a state folder that would lose or expose the queue.
 
     Args:
@@ -64,7 +77,21 @@ def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mo
             f"the state folder {state} lies inside the repository {repository}",
             hint=_HINT,
         )
-    kind = file_system_of(state, mounts())
+    check_file_system(state, mounts=mounts)
+    _make_private(state)
+
+
+def check_file_system(state: Path, *, mounts: Callable[[], Mapping[str, str]] | None = None) -> None:
+    """Refuse to open the queue where the memory of its log is not shared; what every command asks first.
+
+    Args:
+        state: the folder, which exists.
+        mounts: gives the kind of file system at each mount point.
+
+    Raises:
+        ConfigError: it is on a network file system, or one that a host lends.
+    """
+    kind = file_system_of(state, (mounts or mounted)())
     if kind.removeprefix("fuse.").removesuffix("-fuse") in _SHARED_TYPES:
         raise ConfigError(
             "state-dir-on-network",
@@ -72,7 +99,6 @@ def check_state_dir(state: Path, *, mounts: Callable[[], Mapping[str, str]] = mo
             " memory of SQLite's log is not shared across it, and the queue would be damaged",
             hint=_HINT,
         )
-    _make_private(state)
 
 
 def _is_nameable(state: Path) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import psutil
 import pytest
 
-from autopilot.daemon.statedir import check_state_dir
+from autopilot.daemon.statedir import check_state_dir, mounted
 from autopilot.schemas.errors import ConfigError, ExitCode
 from tests.support.repos import init_bare
 
@@ -88,3 +89,7 @@ def test_dmn_023_a_network_file_system_or_one_lent_by_a_host_is_refused(tmp_path
     assert caught.value.code == "state-dir-on-network"
     assert kind.lower() in caught.value.what
     check_state_dir(state, mounts=lambda: {**mounts, str(state): "ext4"})
+
+
+def test_the_mounts_of_this_machine_are_those_that_psutil_sees() -> None:
+    assert mounted() == {part.mountpoint: part.fstype for part in psutil.disk_partitions(all=True)}

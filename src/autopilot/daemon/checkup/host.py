@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import psutil
 
 from autopilot.config import environ
+from autopilot.daemon import statedir
 from autopilot.daemon.api import client
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
 from autopilot.daemon.starts import failed_starts
-from autopilot.daemon.statedir import check_state_dir, file_system_of, mounted
 from autopilot.daemon.store import copies
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.upkeep import TELL_BYTES
@@ -38,14 +38,15 @@ _STALE_MS = 3 * 24 * 3600 * MS_PER_S
 _MENDED_SQLITE = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 
 
-def state_folder(paths: Paths, *, mounts: Callable[[], Mapping[str, str]] = mounted) -> Check:
+def state_folder(paths: Paths, *, mounts: Callable[[], Mapping[str, str]] | None = None) -> Check:
     """Look whether the queue may live where it does, and name the file system.
 
     Raises:
         ConfigError: it may not.
     """
-    check_state_dir(paths.ensure().state, mounts=mounts)
-    kind = file_system_of(paths.state, mounts()) or "an unknown file system"
+    seen = (mounts or statedir.mounted)()
+    statedir.check_state_dir(paths.ensure().state, mounts=lambda: seen)
+    kind = statedir.file_system_of(paths.state, seen) or "an unknown file system"
     return ok("state", f"{paths.state} is private and local ({kind})")
 
 
@@ -61,6 +62,7 @@ def database(paths: Paths, clock: Clock) -> Check:
     Raises:
         ConfigError: it is damaged, newer than we are, or cannot be used.
     """
+    statedir.check_file_system(paths.ensure().state)
     try:
         store = open_store(paths.database, clock)
         try:

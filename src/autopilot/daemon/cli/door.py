@@ -54,16 +54,22 @@ def is_daemon_up() -> bool:
 
 @contextmanager
 def open_desk() -> Iterator[Desk]:
-    """Open the queue directly, with the configuration as it is on disk now."""
+    """Open the queue directly, with the configuration as it is on disk now.
+
+    Raises:
+        ConfigError: the configuration or the queue cannot be used, or the queue may not lie where it does.
+    """
     from autopilot.config.load import load
     from autopilot.config.logs import setup
     from autopilot.daemon.desk import Desk
+    from autopilot.daemon.statedir import check_file_system
     from autopilot.daemon.store.engine import open_store
 
     clock, paths = SystemClock(), find_paths()
     settings = load(paths)
+    check_file_system(paths.ensure().state)
     with setup(
-        paths.ensure().logs,
+        paths.logs,
         clock=clock,
         stderr=False,
         level=settings.logs.level,
