@@ -6,7 +6,7 @@ import resource
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -15,9 +15,11 @@ import pytest
 from autopilot.config.journal import read_lines
 from autopilot.config.logs import LOG_FILE, setup
 from autopilot.config.proc import SpawnError
+from autopilot.daemon.api import client
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import writes
-from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.schemas.errors import AutopilotError, ExitCode, TransientError
+from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State
 from tests.support import queue
 from tests.support.daemon import Daemon
@@ -29,6 +31,7 @@ LINUX = pytest.mark.skipif(
     sys.platform != "linux", reason="limits of another process can be set on Linux only"
 )
 CALLERS = 200
+STREAMS = 3
 QUIET_CPU_S = 5.0
 MAX_LINES = 300
 
@@ -40,11 +43,20 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
     daemon.clean_up()
 
 
-def limit(daemon: Daemon, kind: int, most: int) -> psutil.Process:
-    assert daemon.process is not None
-    process = psutil.Process(daemon.process.pid)
-    process.rlimit(kind, (most, resource.RLIM_INFINITY if kind != resource.RLIMIT_NOFILE else 4096))
-    return process
+@contextmanager
+def without_descriptors(process: psutil.Process) -> Iterator[None]:
+    """Inside the block it can open nothing: the three numbers below the limit are its streams."""
+    before = process.rlimit(resource.RLIMIT_NOFILE)
+    process.rlimit(resource.RLIMIT_NOFILE, (STREAMS, before[1]))
+    try:
+        yield
+    finally:
+        process.rlimit(resource.RLIMIT_NOFILE, before)
+
+
+def cpu_s(process: psutil.Process) -> float:
+    used = process.cpu_times()
+    return used.user + used.system
 
 
 def callers(daemon: Daemon, stack: ExitStack, *, saying: bytes) -> list[socket.socket]:
@@ -92,22 +104,21 @@ def test_callers_who_mean_no_good_neither_stop_the_daemon_nor_keep_others_out(
 
 @LINUX
 def test_a_daemon_without_descriptors_waits_quietly_and_goes_on_when_it_has_some(daemon: Daemon) -> None:
-    daemon.start()
+    process = psutil.Process(daemon.start().pid)
     daemon.call("POST", "/v1/tickets", title="Kept", repo="shop")
-    assert daemon.process is not None
-    used = psutil.Process(daemon.process.pid).num_fds()
-    process = limit(daemon, resource.RLIMIT_NOFILE, used)
-    before = process.cpu_times()
+    before_s = cpu_s(process)
     with ExitStack() as stack:
-        callers(daemon, stack, saying=b"")
-        looks = [answers(daemon) for _ in range(2)]
-        assert process.is_running()
-        assert looks.count(True) <= 2
-        after = process.cpu_times()
-        assert after.user + after.system - before.user - before.system < QUIET_CPU_S
-        assert len(list(daemon.events())) < MAX_LINES
-    process.rlimit(resource.RLIMIT_NOFILE, (1024, 4096))
-    wait_until(lambda: answers(daemon), 60, "it answers again")
+        with without_descriptors(process):
+            callers(daemon, stack, saying=b"")
+            said = daemon.wait_for_event(Event.TICK_FAILED)
+            assert "Too many open files" in said["error"]
+            for _ in range(3):
+                with pytest.raises(TransientError, match="daemon-silent"):
+                    client.call(daemon.paths.control_socket, "GET", "/v1/health", timeout_s=1)
+            assert process.is_running()
+            assert cpu_s(process) - before_s < QUIET_CPU_S
+        wait_until(lambda: answers(daemon), 60, "it answers again")
+    assert len(list(daemon.events())) < MAX_LINES
     assert daemon.ticket("T-1")["title"] == "Kept"
     assert daemon.stop() == ExitCode.OK
 
@@ -115,28 +126,25 @@ def test_a_daemon_without_descriptors_waits_quietly_and_goes_on_when_it_has_some
 @LINUX
 @pytest.mark.slow
 @pytest.mark.timeout(180)
-def test_a_night_that_cannot_start_a_process_for_a_while_still_ends_with_one_draft(
+def test_a_night_without_descriptors_for_a_while_claims_nothing_then_and_ends_with_one_draft(
     tmp_path: Path,
 ) -> None:
     house = House(tmp_path, settings="daemon = { poll_s = 1 }\n")
     try:
-        house.begin()
-        assert house.daemon.process is not None
-        process = psutil.Process(house.daemon.process.pid)
-        before = process.rlimit(resource.RLIMIT_NOFILE)
-        process.rlimit(resource.RLIMIT_NOFILE, (process.num_fds() + 1, before[1]))
-        with suppress(AutopilotError):
-            house.add()
-        for _ in range(5):
-            with suppress(AutopilotError):
-                house.daemon.call("POST", "/v1/nudge")
-        process.rlimit(resource.RLIMIT_NOFILE, before)
-        wait_until(lambda: answers(house.daemon), 60, "it answers again")
-        if not house.daemon.call("GET", "/v1/tickets")["tickets"]:
-            house.add()
-        house.daemon.wait_for_state("T-1", "published")
+        daemon = house.daemon.start()
+        name = house.add()
+        with without_descriptors(psutil.Process(daemon.pid)), closing(house.daemon.store()) as store:
+            writes.turn_on(store, by="test", ignore_window=True)
+            said = house.daemon.wait_for_event(Event.TICK_FAILED)
+            assert "Too many open files" in said["error"]
+            ticket = queue.look(store, name)
+            assert (ticket.state, ticket.attempts, ticket.releases) == (State.QUEUED, 0, 0)
+        assert house.daemon.wait_for_state(name, "published")["attempts"] == 1
+        assert house.count(Event.AGENT_STARTED) == 1
+        assert len(house.pull_requests()) == 1
         assert len(list(house.daemon.events())) < MAX_LINES
-        assert house.daemon.process.poll() is None
+        assert daemon.poll() is None
+        house.assert_in_order()
     finally:
         house.clean_up()
 
