@@ -110,7 +110,8 @@ class Watch:
         """Ask the child to end; the first reason counts. Says whether this was the first."""
         is_first = not self._asked and self.ending is None
         self._asked = self._asked or why
-        self._pause.set()
+        if is_first:  # the loop asks at every tick: the others must not make the thread turn without a pause
+            self._pause.set()
         return is_first
 
     def join(self, timeout_s: float) -> None:
@@ -124,6 +125,7 @@ class Watch:
         Returns:
             The seconds after which to look again; None once its end has been told.
         """
+        self._pause.clear()  # before anything is looked at: who asks from here on is heard at the next look
         if self.ending is not None:
             return None
         if not self._is_over and not self._look():
@@ -161,7 +163,6 @@ class Watch:
         if self._kill_at_s is not None:
             return now_s >= self._kill_at_s
         if self._asked:
-            self._pause.clear()
             self._ask_to_end(now_s)
             return False
         self._is_overdue = now_s > self._overdue_at_s

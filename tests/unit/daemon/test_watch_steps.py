@@ -124,6 +124,28 @@ def test_asking_and_ending_are_tried_again_where_the_machine_could_not_be_looked
     assert inbox.take(0) == (Ended(watch.order.key),)
 
 
+def test_a_watch_that_is_told_to_stop_at_every_tick_still_rests_between_two_looks(
+    watch: Watch, table: OneChild, clock: FakeClock
+) -> None:
+    """While the child has its grace, and while what is left of it cannot be looked at."""
+    rests = []
+    for number in range(6):
+        assert watch.stop("the daemon stops") == (number == 0)
+        if number == 3:
+            clock.advance(GRACE_S + STOP_MARGIN_S)
+            table.blind = 3
+        assert watch.step() == POLL_S
+        watch.stop("the daemon stops")
+        rests.append(not watch._pause.is_set())  # noqa: SLF001 - what its thread waits for
+    assert (rests, table.asked) == ([True] * 6, 1)
+
+
+def test_the_first_to_ask_wakes_the_watch(watch: Watch) -> None:
+    watch.step()
+    watch.stop("cancelled")
+    assert watch._pause.is_set()  # noqa: SLF001 - as above
+
+
 @pytest.mark.parametrize("lives", [True, False])
 def test_a_child_of_an_earlier_daemon_stays_under_watch_where_the_machine_cannot_be_looked_at(
     watch: Watch, clock: FakeClock, inbox: Inbox, *, lives: bool
