@@ -77,6 +77,11 @@ def launch_all(shop: Shop, *, guard: Guard, skip: Iterable[str] = ()) -> Outlook
         guard(chosen.ticket, partial(_launch, shop, chosen, refused))
 
 
+def next_free(shop: Shop, *, skip: Iterable[str] = ()) -> Demand | None:
+    """Give the first ticket that may start now, without starting it; None when something keeps every one."""
+    return _choose(shop, set(skip))[0]
+
+
 def must_stop_running(switch: Switch, now_ms: int) -> bool:
     """Tell whether the operator wants running runs gone by now."""
     if switch.is_on or switch.off_mode == "finish":

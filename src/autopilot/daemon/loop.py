@@ -14,6 +14,7 @@ from autopilot.config.logs import logger
 from autopilot.daemon import faults, launching, publishing, recover, running
 from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
+from autopilot.daemon.standstill import Alarm
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, steps, writes
 from autopilot.schemas.errors import AutopilotError, StaleTransitionError
 from autopilot.schemas.events import Event
@@ -59,6 +60,7 @@ class Loop:
         self._shop = shop
         self._chores = chores
         self._leases = Leasing()
+        self._alarm = Alarm()
         self._broken: dict[str, Hold] = {}
         self._stops = 0
         self._drain_until_s = 0.0
@@ -191,8 +193,12 @@ class Loop:
             self._guard(publication.ticket, partial(publishing.step, shop, publication))
 
     def _launch(self) -> int | None:
-        outlook = launching.launch_all(self._shop, guard=self._guard, skip=self._broken)
-        writes.sync_holds(self._shop.store, (*outlook.holds, *self._broken.values()))
+        try:
+            outlook = launching.launch_all(self._shop, guard=self._guard, skip=self._broken)
+        finally:
+            self._alarm.look(self._shop, skip=self._broken)
+        holds = (*outlook.holds, *self._broken.values(), *self._alarm.holds)
+        writes.sync_holds(self._shop.store, holds)
         return outlook.next_ms
 
     def _begin_publications(self) -> None:

@@ -34,6 +34,7 @@ class Event(StrEnum):
     TICKET_PARKED = "ticket.parked"
     TICKET_ANSWERED = "ticket.answered"
     TICKET_FAULTED = "ticket.faulted"
+    QUEUE_STALLED = "queue.stalled"
     HOLD_STARTED = "hold.started"
     HOLD_ENDED = "hold.ended"
     RUN_STARTED = "run.started"

@@ -14,6 +14,8 @@ from autopilot.daemon.breaker import HOST
 from autopilot.daemon.cli import status
 from autopilot.daemon.digest import gather, render
 from autopilot.daemon.loop import Loop
+from autopilot.daemon.nightly import write_digest_if_due
+from autopilot.daemon.standstill import HOLD
 from autopilot.daemon.store import queries_host, queries_runs, writes
 from autopilot.daemon.store.queries_tickets import counts
 from autopilot.daemon.store.rows import Breaker
@@ -224,3 +226,37 @@ def test_dmn_038_status_tells_of_the_next_try_also_when_nothing_waits(stage: Sta
     shown = view.status(stage.desk()) | {"holds": []}
     text = "\n".join(status.lines(shown))
     assert "agent:scripted: 3 attempts produced nothing (agent-failed), one run may try again 20" in text
+
+
+@pytest.mark.field_report("DMN-038")
+def test_dmn_038_the_digest_of_a_night_in_which_nothing_started_says_why_and_when_it_is_tried_again(
+    tmp_path: Path,
+) -> None:
+    rests = "breaker.cooldown_s = 14400\nbreaker.cooldown_cap_s = 14400\n"
+    stage = Stage(tmp_path, config=CONFIG + rests)
+    logs.setup(stage.paths.logs, clock=stage.clock, stderr=False, level="info", max_size_mib=1, keep_files=1)
+    loop = Loop(stage.shop, chores=[write_digest_if_due])
+    loop.tick()
+    writes.turn_on(stage.store, by="test")
+    for _ in range(3):
+        queue.add(stage.store)
+    stage.clock.advance(4 * 3600)
+    trip(stage, loop)
+    started = len(stage.run_specs())
+    for _ in range(10):
+        queue.add(stage.store)
+    for _ in range(int(3.5 * 60)):
+        stage.clock.advance(60)
+        loop.tick()
+    assert (len(stage.run_specs()), row(stage).state) == (started, "open")
+    (file,) = stage.paths.digests.glob("*.md")
+    told = file.read_text()
+    assert "10 did not run" in told
+    assert told.count("breaker-open") == 11, "the hold, and each ticket that waits for it"
+    assert "3 attempts in a row produced nothing (agent-failed)" in told
+    assert "clears 2026-01-02 08:00 UTC" in told
+    assert "autopilot breaker reset agent:scripted" in told
+    assert alerts(stage) == [Event.BREAKER_OPENED]
+    assert HOLD not in stage.hold_names(), "what is held is no standstill"
+    assert_in_order(stage.store)
+    stage.store.close()
