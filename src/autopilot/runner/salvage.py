@@ -25,7 +25,7 @@ from autopilot.runner.judge import Judge, Pristine, Snapshot, absent_by_sparse_c
 from autopilot.runner.locks import held
 from autopilot.runner.outbox import write_record
 from autopilot.runner.places import make_borrower
-from autopilot.runner.submodules import unsaved_submodules
+from autopilot.runner.submodules import unsaved_repositories, unsaved_submodules
 from autopilot.runner.worktree import LFS_CONFIG, Workspace
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.run import Identity
@@ -98,7 +98,7 @@ def _saved(git: Git, finding: Finding) -> Salvage:
     if kept.notes:
         raise UnsavedError("work-unsaved", kept.notes[0])
     commits = (*kept.shas, *_own_commits(judge, finding.run_dir / JUDGE_REPOSITORY))
-    snapshot = _snapshot(judge, finding) if finding.folder is not None else _nothing(judge)
+    snapshot = _snapshot(judge, finding) if finding.folder is not None else _without_files(judge)
     mark = (finding.record.run_id, snapshot.tree, set(commits))
     for old in salvages(finding.place):
         if (old.run_id, old.tree, set(old.agent_commits)) == mark and _is_whole(old):
@@ -117,7 +117,9 @@ def _snapshot(judge: Judge, finding: Finding) -> Snapshot:
     return snapshot
 
 
-def _nothing(judge: Judge) -> Snapshot:
+def _without_files(judge: Judge) -> Snapshot:
+    if faults := unsaved_repositories(judge):
+        raise UnsavedError("submodule-unsaved", faults[0])
     tree = judge.git.run("rev-parse", f"{judge.workspace.base_sha}^{{tree}}", git_dir=judge.place)
     return Snapshot(tree.decode().strip(), is_changed=False)
 

@@ -36,6 +36,38 @@ def unsaved_submodules(judge: Judge, *, made_at: Path) -> list[str]:
     return [f"the submodule {shown_path(path)} {fault}" for path, fault in faults if fault]
 
 
+def unsaved_repositories(judge: Judge) -> list[str]:
+    """Say of each submodule's repository, whose worktree is gone, why it cannot be given up.
+
+    What is compared with are the commits that the base names and that the submodule's own remote had.
+
+    Raises:
+        GitError: one of them cannot be read.
+        OSError: the same.
+    """
+    published = {sha for _, sha in _submodules(judge)}
+    return [
+        f"the submodule in {repository} has commits of its own, as {others[0][:12]}"
+        for repository in _repositories(judge.workspace.repository)
+        if (others := sorted(_own_names(judge, repository) - published))
+    ]
+
+
+def _repositories(repository: Path) -> Iterator[Path]:
+    """Find where git keeps submodules: of each worktree and of the whole. Source: gitrepository-layout(5)."""
+
+    def refuse(error: OSError) -> None:
+        raise error
+
+    for top in (*repository.glob("worktrees/*/modules"), repository / "modules"):
+        if not os.path.lexists(top):
+            continue
+        for place, folders, files in os.walk(top, onerror=refuse):
+            if "HEAD" in files and "objects" in folders:
+                folders[:] = [name for name in folders if name == "modules"]
+                yield Path(place)
+
+
 def _submodules(judge: Judge) -> Iterator[tuple[bytes, str]]:
     listed = judge.git.lines_z("ls-tree", "-r", "-z", judge.workspace.base_sha, git_dir=judge.place)
     for entry in listed:
@@ -75,14 +107,20 @@ def _repository_of(folder: Path, made_at: Path) -> Path | None:
 
 def _fetched(judge: Judge, repository: Path, sha: str) -> set[str]:
     """Bring the submodule's commit here; give what its own branches and HEAD name."""
-    out = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "HEAD", "refs/heads/*"))
-    tracked = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "refs/remotes/*", "refs/tags/*"))
+    own = _own_names(judge, repository)
     judge.git.run(
         *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", UPLOAD_PACK),
         *("--", str(repository), sha),
         git_dir=judge.place,
     )
-    return _names(out) - _names(tracked)
+    return own
+
+
+def _own_names(judge: Judge, repository: Path) -> set[str]:
+    """Give what its branches and HEAD name, and nothing that it fetched does."""
+    own = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "HEAD", "refs/heads/*"))
+    tracked = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "refs/remotes/*", "refs/tags/*"))
+    return _names(own) - _names(tracked)
 
 
 def _names(listed: str) -> set[str]:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.git import Git
 from autopilot.config.logs import logger
+from autopilot.config.paths import WORKTREE_FILE
 from autopilot.config.removal import finish, remove_tree, set_aside
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.artifacts import copy_artifacts
 from autopilot.daemon.gc.item import Deed
+from autopilot.daemon.gc.runs import REPOSITORIES, worktree_made_by
 from autopilot.daemon.gc.survey import strange
 from autopilot.daemon.specs import request_path, verdict_path
 from autopilot.daemon.store import queries_runs
@@ -120,10 +122,12 @@ def _save(desk: Desk, item: Item, *, folder: Path | None) -> None:
     """
     run_dir = desk.paths.run_dir(item.run or "")
     record = record_of(run_dir)
-    if record is None:
-        if folder is None:
-            return  # it never had a worktree, so nothing was ever committed in its repositories
-        raise UnsavedError("worktree-unknown", f"{item.path} was made by no run that wrote it down")
+    if record is None or record.ticket_id != item.ticket:
+        if folder is None and not any(_is_there(run_dir / name) for name in (WORKTREE_FILE, *REPOSITORIES)):
+            return  # it never had a worktree, nor a repository in which something was committed
+        raise UnsavedError(
+            "worktree-unknown", f"what {run_dir.name} wrote down of its worktree cannot be believed"
+        )
     git = Git(desk.clock, desk.paths.state / SCRATCH, timeout_s=desk.settings.timeouts.git_s)
     finding = Finding(
         record=record,
@@ -139,7 +143,17 @@ def _save(desk: Desk, item: Item, *, folder: Path | None) -> None:
         logger("gc").info(Event.WORK_SALVAGED, ticket=record.ticket_id, run=record.run_id, **facts)
 
 
+def _is_there(path: Path) -> bool:
+    """Tell whether a name is taken; what cannot be looked at is an error, and no free name."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _run_repositories(desk: Desk, item: Item) -> None:
+    _ask_for_its_worktree(desk, item)
     _save(desk, item, folder=None)
     if not (desk.paths.salvage / (item.ticket or "") / "artifacts" / item.path.name).is_dir():
         _copied(desk, item, worktree=item.path / "no-worktree")
@@ -155,6 +169,7 @@ def _orphan_run(desk: Desk, item: Item) -> None:
     with desk.store.write() as conn:
         if queries_runs.attempt(conn, item.path.name) is not None:
             raise RefusedError("run-known", f"{item.path.name} is a run of ours after all")
+        _ask_for_its_worktree(desk, item)
         gone = set_aside(item.path)
     finish(gone)
 
@@ -178,6 +193,7 @@ def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
     if known is None and item.kind == "run-repositories":
         raise TransientError("ticket-gone", f"{item.ticket} is not known any more")
     if known is not None and item.kind == "run-repositories":
+        _ask_for_its_worktree(desk, item)
         verdict = standing.run_of(known, now_ms=now_ms, keep_days=keep_days)
     else:
         run_dir = desk.paths.run_dir(item.run or "")
@@ -193,6 +209,16 @@ def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
         raise TransientError("ticket-moved", f"{item.ticket}: {verdict.why}")
     if (stranger := strange(item.path)) is not None:
         raise TransientError("folder-changed", f"{item.path}: {stranger}")
+
+
+def _ask_for_its_worktree(desk: Desk, item: Item) -> None:
+    """Ask again whether the worktree that needs a run's repositories is gone.
+
+    Raises:
+        TransientError: it is there.
+    """
+    if (folder := worktree_made_by(desk, desk.paths.run_dir(item.run or ""))) is not None:
+        raise TransientError("worktree-there", f"its worktree {folder} is there, and goes first")
 
 
 _REMOVERS: Mapping[str, Callable[[Desk, Item], None]] = {

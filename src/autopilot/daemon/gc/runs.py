@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.desk import Desk
 
+REPOSITORIES = ("repo.git", JUDGE_REPOSITORY, RESCUE_REPOSITORY)
+"""In which commits may lie that exist nowhere else."""
 PARTS = (
-    *("repo.git", JUDGE_REPOSITORY, RESCUE_REPOSITORY, "rescue-proof.git"),
+    *(*REPOSITORIES, "rescue-proof.git"),
     *("check", "restored", "git", "home", "tmp", "gate-home", "gates", f"{PUBLISH_FOLDER}/work"),
 )
 """Of use to the run itself and to whoever looks at its work; the gates' evidence is copied out first."""

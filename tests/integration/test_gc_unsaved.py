@@ -1,0 +1,135 @@
+"""Cleaning up where something cannot be believed or saved: then it stays, with all that it needs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autopilot.daemon import acts
+from autopilot.daemon.gc.report import Report
+from autopilot.runner.salvage import salvages
+from autopilot.schemas.run import Outcome, RunSpec
+from tests.support.gitcmd import git
+from tests.support.repos import make_repo
+from tests.support.shop import Stage
+from tests.support.small_project import small_repo
+from tests.support.yard import DAY_S, Yard
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Iterator[Yard]:
+    yard = Yard(Stage(tmp_path / "home"), small_repo(tmp_path / "theirs"))
+    yield yard
+    yard.stage.store.close()
+
+
+def cancelled(yard: Yard, spec: RunSpec) -> None:
+    """Its ticket is final, and has been for longer than anything is kept."""
+    yard.end(spec, Outcome.ASKED)
+    acts.cancel(yard.stage.store, spec.ticket_id, by="test")
+    yard.stage.clock.advance(8 * DAY_S)
+
+
+def reasons(told: Report) -> dict[str, str]:
+    return {deed.item.kind: deed.told for deed in told.failed}
+
+
+def with_a_submodule(yard: Yard, tmp_path: Path) -> tuple[RunSpec, Path, str]:
+    """A run that committed in a submodule of its worktree what nobody else has."""
+    inner = make_repo(tmp_path / "inner")
+    git(yard.repo.checkout, "submodule", "add", "-q", inner.url, "vendor")
+    git(yard.repo.checkout, "commit", "-q", "-m", "A submodule")
+    git(yard.repo.checkout, "push", "-q", "origin", "HEAD:main")
+    spec = yard.run()
+    git(spec.worktree, "submodule", "update", "-q", "--init")
+    vendor = spec.worktree / "vendor"
+    (vendor / "work.txt").write_text("paid for")
+    git(vendor, "add", "-A")
+    git(vendor, "commit", "-q", "-m", "Only here")
+    return spec, vendor, git(vendor, "rev-parse", "HEAD")
+
+
+@pytest.mark.field_report("GIT-005")
+def test_the_repositories_of_a_worktree_that_had_to_stay_stay_with_it(yard: Yard, tmp_path: Path) -> None:
+    spec, vendor, sha = with_a_submodule(yard, tmp_path)
+    yard.publish(spec)
+    for _ in range(3):
+        yard.stage.clock.advance(8 * DAY_S)
+        told = yard.sweep(apply=True)
+        assert "the submodule vendor has commits of its own" in reasons(told)["worktree"]
+        assert "is there, and goes first" in reasons(told)["run-repositories"]
+        assert git(vendor, "cat-file", "-t", sha) == "commit"
+
+
+def test_commits_in_a_submodule_outlive_the_worktree_that_somebody_removed(
+    yard: Yard, tmp_path: Path
+) -> None:
+    spec, vendor, sha = with_a_submodule(yard, tmp_path)
+    cancelled(yard, spec)
+    shutil.rmtree(spec.worktree)
+    told = yard.sweep(apply=True)
+    assert "has commits of its own" in reasons(told)["run-repositories"]
+    module = spec.run_dir / "repo.git" / "worktrees" / spec.worktree.name / "modules" / vendor.name
+    assert git(module, "--work-tree=.", "cat-file", "-t", sha) == "commit"
+
+
+def test_a_submodule_whose_commits_are_all_published_holds_nothing_up(yard: Yard, tmp_path: Path) -> None:
+    spec, vendor, _ = with_a_submodule(yard, tmp_path)
+    git(vendor, "checkout", "-q", "HEAD~1")
+    git(vendor, "branch", "-q", "-f", "main", "HEAD")
+    cancelled(yard, spec)
+    assert [yard.sweep(apply=True).failed, yard.sweep(apply=True).failed] == [[], []]
+    assert not spec.worktree.exists()
+    assert not (spec.run_dir / "repo.git").exists()
+
+
+@pytest.mark.parametrize("record", ["damaged", "of another ticket", "missing"])
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_run_whose_record_cannot_be_believed_keeps_its_repositories(
+    yard: Yard, record: str, is_known: bool
+) -> None:
+    spec = yard.run()
+    git(spec.worktree, "commit", "-q", "-am", "Mine")
+    sha = git(spec.worktree, "rev-parse", "HEAD")
+    shutil.rmtree(spec.worktree)
+    run_dir, file = spec.run_dir, spec.run_dir / "worktree.json"
+    text = file.read_text()
+    if record == "missing":
+        file.unlink()
+    else:
+        file.write_text("{" if record == "damaged" else text.replace('"T-1"', '"T-2"'))
+    cancelled(yard, spec)
+    if not is_known:
+        run_dir = _forgotten(yard, spec)
+    told = yard.sweep(apply=True)
+    assert "cannot be believed" in reasons(told)["run-repositories" if is_known else "orphan-run"]
+    assert git(run_dir / "repo.git", "cat-file", "-t", sha) == "commit"
+    if record != "damaged" or not is_known:
+        return
+    file.write_text(text)
+    yard.stage.clock.advance(8 * DAY_S)
+    assert yard.sweep(apply=True).failed == []
+    assert [one.agent_commits for one in salvages(yard.stage.paths.salvage / "T-1")] == [(sha,)]
+
+
+def _forgotten(yard: Yard, spec: RunSpec) -> Path:
+    """As if the queue had been restored from before the run."""
+    lost = spec.run_dir.rename(yard.stage.paths.runs / "T-9-a1-00000001")
+    told = spec.model_copy(update={"run_id": lost.name, "run_dir": lost, "ticket_id": "T-9"})
+    (lost / "spec.json").write_text(told.model_dump_json())
+    yard.stage.clock.advance(3650 * DAY_S)
+    return lost
+
+
+def test_a_run_that_never_had_a_repository_needs_no_record(yard: Yard) -> None:
+    spec = yard.run()
+    for path in (spec.worktree, spec.run_dir / "repo.git"):
+        shutil.rmtree(path)
+    (spec.run_dir / "worktree.json").unlink()
+    (spec.run_dir / "home").mkdir(exist_ok=True)
+    cancelled(yard, spec)
+    assert yard.sweep(apply=True).failed == []
+    assert not (spec.run_dir / "home").exists()
