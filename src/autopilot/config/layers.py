@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_PREFIX = "AUTOPILOT__"
 DEFAULTS = "defaults.toml"
+PRICES = "prices.toml"
 
 _EACH = "each"
 
@@ -48,7 +49,16 @@ class Layered:
 
 def read_defaults() -> dict[str, Any]:
     """Read the defaults that come with the program."""
-    text = resources.files("autopilot.config").joinpath(DEFAULTS).read_text(encoding="utf-8")
+    return _read_own(DEFAULTS)
+
+
+def read_prices() -> dict[str, Any]:
+    """Read the price table that comes with the program."""
+    return _read_own(PRICES)
+
+
+def _read_own(name: str) -> dict[str, Any]:
+    text = resources.files("autopilot.config").joinpath(name).read_text(encoding="utf-8")
     return tomllib.loads(text, parse_float=Decimal)
 
 
@@ -84,7 +94,8 @@ def layers(file: Path, environment: Mapping[str, str], flags: Mapping[str, objec
     """
     defaults = read_defaults()
     each = defaults.pop(_EACH)
-    result = Layered().under(defaults, DEFAULTS).under(read_file(file), str(file))
+    shipped = Layered().under(defaults, DEFAULTS).under(read_prices(), PRICES)
+    result = shipped.under(read_file(file), str(file))
     for name in sorted(name for name in environment if name.startswith(ENVIRONMENT_PREFIX)):
         path = name.removeprefix(ENVIRONMENT_PREFIX).lower().split("__")
         result = result.under(_nest(path, _parsed(environment[name])), name)

@@ -14,8 +14,18 @@ from pydantic import AfterValidator, Field
 
 from autopilot.config.nearest import nearest
 from autopilot.config.repository import Repo
-from autopilot.config.values import ClockTime, Hours, Language, Slug, TimeZone, VariableName, long_or_never
+from autopilot.config.values import (
+    ClockTime,
+    Hours,
+    Language,
+    ModelName,
+    Slug,
+    TimeZone,
+    VariableName,
+    long_or_never,
+)
 from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Input
 from autopilot.schemas.run import AgentSpec, Identity, Limits
 from autopilot.schemas.units import micro_usd
@@ -24,6 +34,7 @@ _DAY_S = 86_400
 _WEEK_S = 7 * _DAY_S
 
 Usd = Annotated[Decimal, Field(gt=0, le=100_000)]
+Rate = Annotated[Decimal, Field(ge=0, le=100_000)]
 Count = Annotated[int, Field(ge=0, le=10_000)]
 Positive = Annotated[int, Field(ge=1, le=10_000)]
 Percent = Annotated[int, Field(ge=1, le=100)]
@@ -126,6 +137,27 @@ class Agent(Input):
     script: Path | None = Field(default=None, description="scripted only: the YAML to play, absolute")
 
 
+class Price(Input):
+    """What the tokens of a model, by its name in quotes, cost where an agent tells tokens and no cost.
+
+    The shipped ones stand in `prices.toml`.
+    """
+
+    input_usd_per_mtok: Rate = Field(description="US dollars for a million tokens that it reads")
+    output_usd_per_mtok: Rate = Field(description="the same for tokens that it writes")
+    cache_read_usd_per_mtok: Rate = Field(description="the same for tokens read from the vendor's cache")
+    cache_write_usd_per_mtok: Rate = Field(description="the same for tokens written to the vendor's cache")
+
+    def of_tokens(self) -> TokenPrice:
+        """Give it in integers."""
+        return TokenPrice(
+            input=micro_usd(self.input_usd_per_mtok),
+            output=micro_usd(self.output_usd_per_mtok),
+            cache_read=micro_usd(self.cache_read_usd_per_mtok),
+            cache_write=micro_usd(self.cache_write_usd_per_mtok),
+        )
+
+
 class Settings(Input):
     """All settings, after defaults, file, environment and flags were laid over each other."""
 
@@ -163,6 +195,9 @@ class Settings(Input):
     awake: Awake
     gc: Gc
     agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")
+    prices: dict[ModelName, Price] = Field(
+        default_factory=dict, description="what tokens cost, by the model's own name"
+    )
     repositories: tuple[Repo, ...] = Field(
         default=(), alias="repo", description="the repositories that tickets may name"
     )
@@ -194,7 +229,8 @@ class Settings(Input):
         if wanted not in self.agents:
             hint = nearest(wanted, self.agents) or f"add a table [agents.{wanted}]"
             raise ConfigError("agent-unknown", f"no agent is called {wanted!r}", hint=hint)
-        return AgentSpec(name=wanted, **self.agents[wanted].model_dump())
+        prices = {model: price.of_tokens() for model, price in self.prices.items()}
+        return AgentSpec(name=wanted, prices=prices, **self.agents[wanted].model_dump())
 
     def limits(self) -> Limits:
         """Give where a run is stopped."""

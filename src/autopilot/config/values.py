@@ -18,6 +18,7 @@ from autopilot.config.tokens import holds_secret
 from autopilot.schemas.ids import ref_name_fault
 
 _SCP = re.compile(r"^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9.-]{2,}:(?!//)[^\s]+$")
+_MODEL = r"^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,99}$"
 _SHORTEST_LIFE_DAYS = 30
 _GIT_SCHEMES = ("https", "http", "ssh", "git", "file")
 _CLOCK = r"([01]\d|2[0-3]):[0-5]\d"
@@ -99,6 +100,7 @@ PATTERNS: Mapping[str, str] = {
     _LANGUAGE: "should look like en or pt-BR",
     _VARIABLE: "should be the name of an environment variable",
     _SLUG: "should begin with a letter or digit and hold no more than 64 of letters, digits, . _ -",
+    _MODEL: "should be the model's name as its vendor writes it: letters, digits, . _ : / @ [ ] -",
     _PROJECT: "should look like owner/name",
 }
 
@@ -109,6 +111,7 @@ TimeZone = Annotated[str | None, AfterValidator(lambda name: _time_zone(name or 
 Language = Annotated[str, Field(pattern=_LANGUAGE)]
 VariableName = Annotated[str, Field(pattern=_VARIABLE)]
 Slug = Annotated[str, Field(pattern=_SLUG)]
+ModelName = Annotated[str, Field(pattern=_MODEL)]
 Branch = Annotated[str, AfterValidator(_branch)]
 Folder = Annotated[Path, AfterValidator(_folder)]
 GitUrl = Annotated[str, AfterValidator(_git_url)]

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from autopilot.config.nearest import nearest
 from autopilot.daemon import acts, remains, transitions
+from autopilot.daemon.phase_spend import of_run
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
@@ -107,7 +108,10 @@ def show(desk: Desk, ticket: str) -> Answer:
             "ticket": _ticket(seen),
             "exchanges": [one.model_dump(mode="json") for one in queries_tickets.exchanges(conn, name)],
             "dependencies": [asdict(one) for one in queries_tickets.dependencies(conn, name)],
-            "attempts": [asdict(one) for one in queries_runs.attempts_of(conn, name)],
+            "attempts": [
+                {**asdict(one), "phases": [asdict(each) for each in of_run(desk.paths, name, one.run_id)]}
+                for one in queries_runs.attempts_of(conn, name)
+            ],
             "gates": [one.model_dump(mode="json") for one in queries_runs.gates_of(conn, name)],
             "publications": [asdict(one) for one in queries_runs.publications_of(conn, name)],
             "history": [asdict(one) for one in queries_tickets.history(conn, name)],

@@ -20,3 +20,10 @@ def next_command(ticket_id: str, state: str, waiting_for: str | None) -> str | N
             return f"autopilot review {ticket_id}"
         case _:
             return None
+
+
+def price_hint(model: str) -> str:
+    """Say what to write into the configuration so that a model's tokens can be priced."""
+    if not model:
+        return "an agent told tokens and no model: set model in its [agents.<name>] table"
+    return f'no price is known for its tokens: add [prices."{model}"], see docs/configuration.md'

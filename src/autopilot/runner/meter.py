@@ -6,7 +6,7 @@ adds nothing, a lower one refunds nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +17,7 @@ class Meter:
     base_micro_usd: int = 0
     last_micro_usd: int = 0
     is_known: bool = True
+    is_priced: bool = False
 
     @property
     def total_micro_usd(self) -> int:
@@ -39,12 +40,19 @@ class Meter:
         """A new process counts from zero again."""
         return Meter(self.ceiling_micro_usd, self.total_micro_usd, 0, self.is_known)
 
-    def read(self, cost_micro_usd: int) -> Meter:
-        """Take a reading of the present process's counter; one that fell has started anew."""
-        if cost_micro_usd < self.last_micro_usd:
-            return Meter(self.ceiling_micro_usd, self.total_micro_usd, cost_micro_usd, self.is_known)
-        return Meter(self.ceiling_micro_usd, self.base_micro_usd, cost_micro_usd, self.is_known)
+    def read(self, cost_micro_usd: int, *, is_priced: bool = False) -> Meter:
+        """Take a reading of the present process's counter; one that fell has started anew.
+
+        An agent's own total takes the place of what its tokens were priced at: it is no new counter.
+        """
+        is_anew = cost_micro_usd < self.last_micro_usd and not (self.is_priced and not is_priced)
+        return replace(
+            self,
+            base_micro_usd=self.total_micro_usd if is_anew else self.base_micro_usd,
+            last_micro_usd=cost_micro_usd,
+            is_priced=is_priced,
+        )
 
     def lost_sight(self) -> Meter:
         """A process ended without telling what it had spent: the total is only a lower bound now."""
-        return Meter(self.ceiling_micro_usd, self.base_micro_usd, self.last_micro_usd, is_known=False)
+        return replace(self, is_known=False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.runner.meter import Meter
-from autopilot.schemas.run import Outcome, RunResult, Usage
+from autopilot.schemas.run import Outcome, PhaseUsage, RunResult, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from autopilot.runner.remote import Base
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import ScopeLine
-    from autopilot.schemas.run import Baseline, RunSpec
+    from autopilot.schemas.run import Baseline, PaidPhase, RunSpec
 
 _MAX_WARNINGS = 50
 
@@ -43,7 +43,8 @@ class Notebook:
         self.denials: tuple[str, ...] = ()
         self.resets_ms: int | None = None
         self.final_text = ""
-        self._rounds: list[Usage] = []
+        self._phase: PaidPhase = "dev"
+        self._rounds: list[PhaseUsage] = []
         self._warnings: dict[str, None] = {}
 
     def warn(self, warnings: Iterable[str]) -> None:
@@ -62,9 +63,17 @@ class Notebook:
         """What a person should know."""
         return tuple(self._warnings)
 
+    def begin_process(self, phase: PaidPhase) -> None:
+        """Begin to count for a new agent process of a phase."""
+        self._phase = phase
+        self.meter = self.meter.next_process()
+
     def take_usage(self, usage: Usage) -> None:
-        """Add what one agent process used."""
-        self._rounds.append(usage)
+        """Add what one agent process used; its cost is what the meter has counted since the one before."""
+        before_micro_usd = sum(each.usage.cost_micro_usd for each in self._rounds)
+        cost_micro_usd = max(0, self.meter.total_micro_usd - before_micro_usd)
+        used = usage.model_copy(update={"cost_micro_usd": cost_micro_usd})
+        self._rounds.append(PhaseUsage(phase=self._phase, usage=used))
         if not usage.known:
             self.meter = self.meter.lost_sight()
 
@@ -78,13 +87,17 @@ class Notebook:
 
     def usage(self) -> Usage:
         """Sum up all agent processes. Without one, nothing was spent, and that is known."""
-        return Usage(
-            cost_micro_usd=self.meter.total_micro_usd,
-            known=self.meter.is_known,
-            input_tokens=sum(each.input_tokens for each in self._rounds),
-            output_tokens=sum(each.output_tokens for each in self._rounds),
-            cached_tokens=sum(each.cached_tokens for each in self._rounds),
-            turns=sum(each.turns for each in self._rounds),
+        sums = _sum(each.usage for each in self._rounds)
+        return sums.model_copy(
+            update={"cost_micro_usd": self.meter.total_micro_usd, "known": self.meter.is_known}
+        )
+
+    def phases(self) -> tuple[PhaseUsage, ...]:
+        """Sum up the agent processes of each phase, in the order in which the phases came."""
+        names = dict.fromkeys(each.phase for each in self._rounds)
+        return tuple(
+            PhaseUsage(phase=name, usage=_sum(each.usage for each in self._rounds if each.phase == name))
+            for name in names
         )
 
     def success(self, *, now_ms: int) -> RunResult:
@@ -117,6 +130,7 @@ class Notebook:
             baseline=self.baseline,
             gates=self.gates,
             usage=self.usage(),
+            phases=self.phases(),
             questions=tuple(map(_encodable, self.questions)) if is_asked else (),
             denials=tuple(map(_encodable, self.denials)),
             warnings=self.warnings,
@@ -125,6 +139,20 @@ class Notebook:
             started_ms=self.started_ms,
             finished_ms=max(now_ms, self.started_ms),
         )
+
+
+def _sum(usages: Iterable[Usage]) -> Usage:
+    """Add usages up; one that is unknown makes the sum unknown."""
+    every = list(usages)
+    return Usage(
+        cost_micro_usd=sum(each.cost_micro_usd for each in every),
+        known=all(each.known for each in every),
+        input_tokens=sum(each.input_tokens for each in every),
+        output_tokens=sum(each.output_tokens for each in every),
+        cached_tokens=sum(each.cached_tokens for each in every),
+        turns=sum(each.turns for each in every),
+        unpriced=tuple(dict.fromkeys(model for each in every for model in each.unpriced)),
+    )
 
 
 def _encodable(text: str) -> str:

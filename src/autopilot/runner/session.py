@@ -63,7 +63,7 @@ def play(shop: Shop, order: Order) -> AgentReport:
     """
     agent = new_agent(order.agent)
     launch = agent.launch(order)
-    shop.notebook.meter = shop.notebook.meter.next_process()
+    shop.notebook.begin_process(order.phase)
     ear = _Ear(shop, agent)
     log = shop.spec.run_dir / f"agent-{order.round_no}.log"
     watch = Watch(
@@ -137,7 +137,7 @@ class _Ear:
     def _spent(self, event: Spent) -> str | None:
         notebook = self._shop.notebook
         if event.cost_micro_usd is not None:
-            notebook.meter = notebook.meter.read(event.cost_micro_usd)
+            notebook.meter = notebook.meter.read(event.cost_micro_usd, is_priced=event.is_priced)
             if self._shop.clock.monotonic_s() - self._told_s >= _SPEND_PAUSE_S:
                 self.tell_spend()
         return _CEILING if notebook.meter.is_over else None

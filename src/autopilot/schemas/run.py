@@ -9,12 +9,15 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from autopilot.schemas.gate import GateRecord, TestCounts
+from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
 from autopilot.schemas.ticket import Exchange
 from autopilot.schemas.units import MAX_RUN_MICRO_USD
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
+PaidPhase = Literal["plan", "dev", "review"]
+"""The phases in which an agent is paid."""
 
 
 class Identity(Record):
@@ -37,6 +40,9 @@ class AgentSpec(Record):
     billing: Literal["metered", "subscription"] = "metered"
     env_pass: tuple[str, ...] = Field(default=(), description="names of variables the agent alone may see")
     script: Path | None = Field(default=None, description="scripted only: the YAML to play")
+    prices: dict[str, TokenPrice] = Field(
+        default_factory=dict, description="by model, for tokens that are told without a cost"
+    )
 
 
 class RepoSpec(Record):
@@ -115,11 +121,21 @@ class Usage(Record):
     output_tokens: Count = 0
     cached_tokens: Count = 0
     turns: Count = 0
+    unpriced: tuple[str, ...] = Field(
+        default=(), description="models whose tokens have no price; empty name: the agent named none"
+    )
 
     @property
     def tokens(self) -> int:
         """Give every token that was paid for in any way, one read from a cache too."""
         return self.input_tokens + self.output_tokens + self.cached_tokens
+
+
+class PhaseUsage(Record):
+    """What the agents of one phase used."""
+
+    phase: PaidPhase
+    usage: Usage
 
 
 class Outcome(StrEnum):
@@ -178,6 +194,7 @@ class RunResult(Record):
     baseline: Baseline | None = None
     gates: tuple[GateRecord, ...] = ()
     usage: Usage = Usage()
+    phases: tuple[PhaseUsage, ...] = Field(default=(), description="the same usage, by phase")
     questions: tuple[str, ...] = ()
     denials: tuple[str, ...] = Field(default=(), description="tools the agent was refused")
     warnings: tuple[str, ...] = ()

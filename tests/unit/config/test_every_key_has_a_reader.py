@@ -24,6 +24,10 @@ READ_AS = {
         for key in ("kind", "argv", "model", "billing", "script")
     },
     "agents.<name>.env_pass": r"agent\.env_pass\b",
+    **{
+        f"prices.<name>.{key}_usd_per_mtok": r"agent\.prices\b"
+        for key in ("input", "output", "cache_read", "cache_write")
+    },
     "repo.name": r"repo\.name\b",
     "repo.path": r"\.fetch_from\b",
     "repo.url": r"\.fetch_from\b",

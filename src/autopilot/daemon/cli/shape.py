@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from autopilot.daemon.cli import console
-from autopilot.daemon.next_command import next_command
+from autopilot.daemon.next_command import next_command, price_hint
 from autopilot.schemas.units import MS_PER_S, format_duration, format_usd
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
@@ -44,6 +44,12 @@ def standing(ticket: Mapping[str, Any]) -> str:
 def command(ticket: Mapping[str, Any]) -> str | None:
     """Name the command that moves the ticket on, if it is a person's turn."""
     return next_command(ticket["id"], ticket["state"], ticket["waiting_for"])
+
+
+def without_price(phases: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Name the key to add for each model whose tokens have no price."""
+    for model in dict.fromkeys(model for phase in phases for model in phase["unpriced"]):
+        yield price_hint(model)
 
 
 def priority(value: int) -> str:

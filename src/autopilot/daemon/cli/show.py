@@ -31,6 +31,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     _head(answer["ticket"])
     _questions(answer["exchanges"])
     _attempts(answer["attempts"])
+    _phases(answer["attempts"])
     _gates(answer["gates"])
     _remains(answer)
     _history(answer["history"])
@@ -83,6 +84,26 @@ def _attempts(rows: Sequence[Mapping[str, Any]]) -> None:
             ],
             header=("run", "agent", "outcome", "spent", "what happened"),
         )
+
+
+def _phases(attempts: Sequence[Mapping[str, Any]]) -> None:
+    rows = [(attempt["run_id"], phase) for attempt in attempts for phase in attempt.get("phases", ())]
+    if rows:
+        console.say()
+        console.table(
+            [
+                (
+                    run_id,
+                    phase["phase"],
+                    shape.usd(phase["cost_micro_usd"]) + ("" if phase["known"] else " or more"),
+                    *(f"{phase[key]:,}" for key in ("input_tokens", "output_tokens", "cached_tokens")),
+                )
+                for run_id, phase in rows
+            ],
+            header=("run", "phase", "cost", "tokens in", "tokens out", "from cache"),
+        )
+        for line in shape.without_price([phase for _, phase in rows]):
+            console.say(f"  → {line}")
 
 
 def _gates(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -16,6 +16,7 @@ from autopilot.daemon.digest import render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
 from autopilot.daemon.digest.render import MAX_WAITING
 from autopilot.daemon.gc.report import last_count
+from autopilot.daemon.phase_spend import added_up, of_run
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
 from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S, micro_usd
@@ -68,7 +69,7 @@ def night(desk: Desk, *, since_ms: int) -> Night:
             waiting=sorted_by[State.QUEUED],
             working=sorted_by[State.RUNNING] + sorted_by[State.COMMITTED] + sorted_by[State.PUBLISHING],
             holds=queries_host.holds(conn),
-            money=_money(conn, desk.settings, now_ms),
+            money=_money(conn, desk, now_ms),
             zone=demand.zone_of(desk.settings),
             disk=last_count(desk.paths.reports),
             open_questions={ticket.id: _asked(conn, ticket) for ticket in sorted_by[State.PARKED]},
@@ -79,13 +80,18 @@ def night(desk: Desk, *, since_ms: int) -> Night:
         )
 
 
-def _money(conn: Connection, settings: Settings, now_ms: int) -> Money:
+def _money(conn: Connection, desk: Desk, now_ms: int) -> Money:
     spending = queries_host.spending(conn, now_ms)
     return Money(
         spent_micro_usd=spending.settled_micro_usd,
         reserved_micro_usd=spending.reserved_micro_usd,
-        ceiling_micro_usd=micro_usd(settings.cost_ceiling_usd),
+        ceiling_micro_usd=micro_usd(desk.settings.cost_ceiling_usd),
         has_unknown=spending.unknown_runs > 0,
+        phases=added_up(
+            spend
+            for ticket, run_id in queries_host.ended_lately(conn, now_ms)
+            for spend in of_run(desk.paths, ticket, run_id)
+        ),
     )
 
 

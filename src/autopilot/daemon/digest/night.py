@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import tzinfo
 
+    from autopilot.daemon.phase_spend import PhaseSpend
     from autopilot.schemas.ticket import Hold, Ticket
 
 
@@ -38,6 +39,8 @@ class Money:
     reserved_micro_usd: int
     ceiling_micro_usd: int
     has_unknown: bool
+    phases: tuple[PhaseSpend, ...] = ()
+    """What the runs that ended in these hours tell of their phases; a run that told nothing is missing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
-from autopilot.daemon.next_command import next_command
+from autopilot.daemon.next_command import next_command, price_hint
 from autopilot.schemas.units import MS_PER_S, format_usd
 
 if TYPE_CHECKING:
@@ -166,6 +166,13 @@ def _spend(money: Money) -> list[str]:
     ]
     if money.has_unknown:
         lines.append("an agent ended without telling its cost: its whole reservation is counted as spent")
+    lines += [
+        f"phase {one.phase}: {format_usd(one.cost_micro_usd)}{'' if one.known else ' or more'},"
+        f" {one.input_tokens:,} tokens in, {one.output_tokens:,} out, {one.cached_tokens:,} from cache"
+        for one in money.phases
+    ]
+    models = dict.fromkeys(model for one in money.phases for model in one.unpriced)
+    lines += [_plain(price_hint(model)) for model in models]
     return lines
 
 

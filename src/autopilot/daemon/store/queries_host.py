@@ -12,6 +12,7 @@ from autopilot.daemon.store.queries_runs import running
 from autopilot.daemon.store.rows import Breaker, Spending, StoreFacts
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
 from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS, HOLDS, SWITCH
+from autopilot.schemas.ids import ticket_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +53,7 @@ _UNKNOWN = func.coalesce(
     func.sum(case((ATTEMPTS.c.spend_known, literal_column("0")), else_=literal_column("1"))), 0
 )
 _SETTLED = select(_SPENT, _UNKNOWN, func.min(ATTEMPTS.c.finished_ms)).where(_RECENT)
+_ENDED_LATELY = select(ATTEMPTS.c.ticket, ATTEMPTS.c.run_id).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
 _LIVE = select(_PROMISED, _SPENT).where(IS_LIVE_RUN)
 
 SETTLED_SUM: ColumnElement[int] = select(_SPENT).where(_RECENT).scalar_subquery()
@@ -120,6 +122,12 @@ def last_firing(conn: Connection, schedule: str) -> int | None:
 def has_fired(conn: Connection, schedule: str, day: str) -> bool:
     """Tell whether a schedule has fired for a local date (YYYY-MM-DD)."""
     return conn.execute(_FIRED, {"name": f"{schedule} {day}"}).first() is not None
+
+
+def ended_lately(conn: Connection, now_ms: int) -> tuple[tuple[str, str], ...]:
+    """Name the runs that ended in the last 24 hours, each with its ticket."""
+    rows = conn.execute(_ENDED_LATELY, {"since_ms": since_ms(now_ms), "now_ms": now_ms})
+    return tuple((ticket_id(ticket), run_id) for ticket, run_id in rows)
 
 
 def spending(conn: Connection, now_ms: int) -> Spending:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.runner.agents.events import AgentEvent
-    from autopilot.schemas.run import AgentSpec, Outcome
+    from autopilot.schemas.run import AgentSpec, Outcome, PaidPhase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +26,7 @@ class Order:
     agent: AgentSpec
     prompt: Path
     round_no: int
+    phase: PaidPhase = "dev"
     attempt: int = 1
     answers: tuple[str, ...] = ()
     left_micro_usd: int | None = None

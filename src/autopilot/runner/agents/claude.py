@@ -48,6 +48,7 @@ class ClaudeAgent:
 
     def launch(self, order: Order) -> Launch:
         """Ask for the event stream; edits in the worktree and the repository's own commands are allowed."""
+        self._stream.prices = order.agent.prices
         return Launch(
             argv=(
                 *(order.agent.argv or ("claude",)),

@@ -12,10 +12,13 @@ from autopilot.config.plain import one_line
 from autopilot.runner.agents.events import AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms, items, mapping, text
+from autopilot.runner.agents.pricing import counted, priced, unpriced
 from autopilot.schemas.run import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from autopilot.schemas.price import TokenPrice
 
 _KNOWN_TYPES = frozenset({"system", "assistant", "user", "result", "rate_limit_event", "stream_event"})
 _MAX_ABOUT_CHARS = 200
@@ -23,6 +26,12 @@ _SYNTHETIC = "<synthetic>"
 # One refusal may be a login being renewed; at the third the client would go on for minutes.
 _HOPELESS_RETRIES = 3
 _KEPT_PROSE_CHARS = 2000
+_COUNTS: Mapping[str, str] = {
+    "input": "inputTokens",
+    "output": "outputTokens",
+    "cache_read": "cacheReadInputTokens",
+    "cache_write": "cacheCreationInputTokens",
+}
 
 
 class ClaudeFacts:
@@ -40,6 +49,8 @@ class ClaudeFacts:
         self.unknown: dict[str, int] = {}
         self.cost_micro_usd: int | None = None
         self.is_cost_known = False
+        self.is_priced = False
+        self.unpriced: tuple[str, ...] = ()
 
 
 class ClaudeStream:
@@ -49,6 +60,7 @@ class ClaudeStream:
         """Start before the first byte."""
         self.lines = JsonLines()
         self.facts = ClaudeFacts()
+        self.prices: Mapping[str, TokenPrice] = {}
         self._usages: dict[str, Mapping[str, Any]] = {}
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
@@ -71,6 +83,7 @@ class ClaudeStream:
             output_tokens=spent.output_tokens,
             cached_tokens=spent.cached_tokens,
             turns=turns,
+            unpriced=facts.unpriced,
         )
 
     def _read(self, lines: list[Mapping[str, Any] | str]) -> list[AgentEvent]:
@@ -141,13 +154,27 @@ class ClaudeStream:
         facts.result = event
         for denial in items(event.get("permission_denials")):
             facts.denials[text(denial.get("tool_use_id")) or str(len(facts.denials))] = _denied(denial)
-        cost = cost_micro_usd(event.get("total_cost_usd"))
+        told = event.get("total_cost_usd")
+        cost = cost_micro_usd(told) if told is not None else self._price()
         facts.is_cost_known = cost is not None
         facts.cost_micro_usd = cost if cost is not None else facts.cost_micro_usd
         return [self._spent(cost)]
 
+    def _price(self) -> int | None:
+        """Price a result without a total: its tokens are complete, and told by model."""
+        shown = {name: mapping(model) for name, model in self._model_usage().items()}
+        used = {
+            one_line(name): tokens for name, model in shown.items() if (tokens := counted(model, _COUNTS))
+        }
+        self.facts.unpriced = unpriced(used, self.prices)
+        self.facts.is_priced = len(used) == len(shown)
+        return priced(used, self.prices) if self.facts.is_priced else None
+
+    def _model_usage(self) -> Mapping[str, Any]:
+        return mapping((self.facts.result or {}).get("modelUsage"))
+
     def _spent(self, cost: int | None = None) -> Spent:
-        models = [mapping(model) for model in mapping((self.facts.result or {}).get("modelUsage")).values()]
+        models = [mapping(model) for model in self._model_usage().values()]
         known = cost if cost is not None else self.facts.cost_micro_usd
         if models:
             # `usage` of a result leaves out requests that were cut short; `modelUsage` has them.
@@ -156,6 +183,7 @@ class ClaudeStream:
                 sum(count(m.get("inputTokens")) + count(m.get("cacheCreationInputTokens")) for m in models),
                 sum(count(m.get("outputTokens")) for m in models),
                 sum(count(m.get("cacheReadInputTokens")) for m in models),
+                is_priced=self.facts.is_priced,
             )
         each = list(self._usages.values())
         return Spent(

@@ -2,7 +2,8 @@
 
 Must not need anything of the program but that it ends. It finds the prompt by AUTOPILOT_PROMPT_FILE
 and in place of `{prompt}` among its arguments. On stdout it may write, one JSON object a line:
-`{"type":"usage","cost_usd":0.12,"input_tokens":9,"output_tokens":4}` (totals of this process so far),
+`{"type":"usage","cost_usd":0.12,"input_tokens":9,"output_tokens":4}` (totals of this process so far; without
+`cost_usd` its tokens are priced: those of `model`, with `cache_read_tokens` and `cache_write_tokens`),
 `{"type":"message","text":"…"}`, `{"type":"tool","name":"…"}`, `{"type":"question","text":"…"}`,
 `{"type":"result","ok":true,"summary":"…"}`. Anything else is taken for plain text.
 """
@@ -15,7 +16,8 @@ from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Launch
 from autopilot.runner.agents.events import Asked, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
-from autopilot.runner.agents.numbers import cost_micro_usd, count, text
+from autopilot.runner.agents.numbers import cost_micro_usd, text
+from autopilot.runner.agents.pricing import Tally, counted, usable
 from autopilot.runner.agents.questions import MAX_QUESTIONS, clean_question, questions_in
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Outcome, Usage
@@ -25,11 +27,18 @@ if TYPE_CHECKING:
 
     from autopilot.runner.agents.adapter import Ending, Order
     from autopilot.runner.agents.events import AgentEvent
+    from autopilot.schemas.price import TokenPrice
     from autopilot.schemas.run import AgentSpec
 
 PROMPT_PLACEHOLDER = "{prompt}"
 PROMPT_VARIABLE = "AUTOPILOT_PROMPT_FILE"
 _KEPT_TEXT_CHARS = 8000
+_COUNTS: Mapping[str, str] = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_tokens",
+    "cache_write": "cache_write_tokens",
+}
 
 
 class CommandAgent:
@@ -39,6 +48,10 @@ class CommandAgent:
         """Start before the first byte."""
         self._lines = JsonLines()
         self._usage = Usage()
+        self._tally = Tally()
+        self._prices: Mapping[str, TokenPrice] = {}
+        self._model = ""
+        self._has_told_cost = False
         self._is_cost_bad = False
         self._questions: list[str] = []
         self._said = ""
@@ -61,6 +74,7 @@ class CommandAgent:
             ConfigError: the agent has no argv.
         """
         self.check(order.agent)
+        self._reckon_by(order.agent)
         prompt = str(order.prompt)
         return Launch(
             argv=tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in order.agent.argv),
@@ -113,17 +127,36 @@ class CommandAgent:
                 self._result = line
         return []
 
+    def _reckon_by(self, agent: AgentSpec) -> None:
+        """Take over what its tokens cost where it tells no cost."""
+        self._prices, self._model = agent.prices, agent.model or ""
+
     def _spend(self, line: Mapping[str, Any]) -> Spent:
-        cost = cost_micro_usd(line.get("cost_usd"))
-        self._is_cost_bad = self._is_cost_bad or cost is None
+        shown = usable(line, _COUNTS, last=self._tally.last)
+        self._tally.read(shown, text(line.get("model")) or self._model)
+        told = line.get("cost_usd")
+        self._has_told_cost = self._has_told_cost or told is not None
+        # One without a cost after one with it has lost its total: its tokens alone are not asked then.
+        is_priced = not self._has_told_cost and counted(line, _COUNTS) is not None
+        cost = self._tally.cost_micro_usd(self._prices) if is_priced else cost_micro_usd(told)
+        self._is_cost_bad = self._is_cost_bad or (cost is None and not is_priced)
+        used = self._tally.total
         self._usage = Usage(
             cost_micro_usd=self._usage.cost_micro_usd if cost is None else cost,
-            known=not self._is_cost_bad,
-            input_tokens=count(line.get("input_tokens")),
-            output_tokens=count(line.get("output_tokens")),
+            known=cost is not None and not self._is_cost_bad,
+            input_tokens=used.input + used.cache_write,
+            output_tokens=used.output,
+            cached_tokens=used.cache_read,
             turns=self._usage.turns + 1,
+            unpriced=self._tally.unpriced(self._prices) if is_priced else (),
         )
-        return Spent(cost, self._usage.input_tokens, self._usage.output_tokens)
+        return Spent(
+            cost,
+            self._usage.input_tokens,
+            self._usage.output_tokens,
+            self._usage.cached_tokens,
+            is_priced=is_priced,
+        )
 
     def _say(self, words: str) -> None:
         self._said = f"{self._said}\n{words}"[-_KEPT_TEXT_CHARS:]

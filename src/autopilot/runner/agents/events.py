@@ -24,12 +24,16 @@ class UsedTool:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """The counters of this process so far. `cost_micro_usd` is None where the agent gave no usable cost."""
+    """The counters of this process so far. `cost_micro_usd` is None where there is no usable cost.
+
+    `is_priced` tells that the cost is not the agent's own total but its tokens times their price.
+    """
 
     cost_micro_usd: int | None
     input_tokens: int = 0
     output_tokens: int = 0
     cached_tokens: int = 0
+    is_priced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

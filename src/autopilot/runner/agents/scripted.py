@@ -42,6 +42,7 @@ class ScriptedAgent(CommandAgent):
             ConfigError: the agent has no script, or it is not there.
         """
         self.check(order.agent)
+        self._reckon_by(order.agent)
         return Launch(
             argv=(
                 *(order.agent.argv or (sys.executable, "-P", str(resources.files(_PACKAGE) / _PLAYER))),

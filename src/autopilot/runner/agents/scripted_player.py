@@ -13,7 +13,7 @@ plays the last. Paths are relative to the worktree. A step is an object with one
     print: a raw line                           bytes: "ff fe 0a"
     flood: {bytes: 1000000, newline: false}     spawn_grandchild: {seconds: 60, tick: path, detach: true}
     lie: "All tests pass"                       ignore_term: true
-    hang: true                                  hide_cost: true
+    hang: true                                  hide_cost: true  only_tokens: true
     exit: 3                                     die: SIGKILL
 
 `ask` ends the round, unless the ticket holds its answer already; `$ANSWER` in a text is the latest answer.
@@ -70,6 +70,7 @@ class Player:
         self.said = ""
         self.spent: dict[str, float] = {"cost_usd": 0.0, "input_tokens": 0, "output_tokens": 0}
         self.is_cost_hidden = False
+        self.model = ""
 
     def play(self, steps: list[Any]) -> None:
         """Play every step, until one ends the round or the process.
@@ -100,7 +101,7 @@ class Player:
     def tell_cost(self) -> None:
         """Show the totals so far."""
         if not self.is_cost_hidden:
-            self.tell(type="usage", **self.spent)
+            self.tell(type="usage", **self.spent, **({"model": self.model} if self.model else {}))
 
     def filled(self, text: str) -> bytes:
         """Put the latest answer into a text."""
@@ -154,13 +155,20 @@ class Player:
             raise ScriptError(f"git commit ended with {code}")
 
     def do_spend(self, amounts: dict[str, Any]) -> None:
-        self.spent["cost_usd"] += amounts.get("usd", 0)
-        for name in ("input_tokens", "output_tokens"):
-            self.spent[name] += amounts.get(name, 0)
+        self.model = amounts.get("model", self.model)
+        if "cost_usd" in self.spent:
+            self.spent["cost_usd"] += amounts.get("usd", 0)
+        for name in ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"):
+            if name in amounts:
+                self.spent[name] = self.spent.get(name, 0) + amounts[name]
         self.tell_cost()
 
     def do_hide_cost(self, is_hidden: bool) -> None:  # noqa: FBT001 - the script's value
         self.is_cost_hidden = is_hidden
+
+    def do_only_tokens(self, is_without: bool) -> None:  # noqa: FBT001 - the script's value
+        if is_without:
+            self.spent.pop("cost_usd", None)
 
     def do_ask(self, question: str) -> bool:
         self.asked += 1

@@ -83,6 +83,7 @@ def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: 
             agent=spec.agent,
             prompt=_prompt(shop, ready, baseline, round_no=round_no, red=red),
             round_no=round_no,
+            phase="dev",
             attempt=spec.attempt,
             answers=tuple(each.answer for each in spec.exchanges if each.answer is not None),
             left_micro_usd=shop.notebook.meter.left_micro_usd,
