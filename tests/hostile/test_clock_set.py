@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from autopilot.daemon.clockwork import Clockwork
-from autopilot.daemon.inbox import Inbox, Message, StopAsked
+from autopilot.daemon.inbox import Inbox, Message, Spent, StopAsked, Woken
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.outlasting import Outlasting
 from autopilot.daemon.store import queries_host, steps, writes
-from autopilot.schemas.errors import TransientError
+from autopilot.schemas.errors import ExitCode, TransientError
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
 from tests.support import queue
@@ -26,6 +27,7 @@ YEAR_S = 365 * DAY_S
 CEILING = (
     "cost_ceiling_usd = 4.5\nrun_ceiling_usd = 4\nticket_ceiling_usd = 4\nstop_launching_percent = 100\n"
 )
+REFUSED = ["database-busy", "database-full"]
 JUMPS = [-DAY_S, -HOUR_S, HOUR_S, DAY_S]
 
 
@@ -91,25 +93,75 @@ def test_setting_the_clock_frees_no_money_and_holds_none_for_ever(poor: Host, se
     assert poor.stage.state("T-2") is State.RUNNING
 
 
+@contextmanager
+def steps_unkept(code: str) -> Iterator[None]:
+    """Let no step of the clock be written down."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise TransientError(code, "as asked by the test")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "record", refuse)
+        yield
+
+
+@pytest.mark.parametrize("code", REFUSED)
 def test_a_step_of_the_clock_that_could_not_be_written_down_is_and_meanwhile_nothing_starts(
-    poor: Host, monkeypatch: pytest.MonkeyPatch
+    poor: Host, code: str
 ) -> None:
     poor.spend()
     poor.clock.jump_wall(DAY_S)
-
-    def busy(*_: object, **__: object) -> None:
-        raise TransientError("database-busy", "somebody writes")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(steps, "record", busy)
-        poor.look([StopAsked("SIGTERM")])
+    with steps_unkept(code):
+        poor.look()
     assert (poor.stage.state("T-2"), poor.tick.patience_s) == (State.QUEUED, 2.0)
-    seen = [poor.loop.is_draining]
     poor.look()
-    assert [*seen, poor.loop.is_draining] == [False, True]  # nothing that was told meanwhile is lost
     poor.start()
     poor.look()
     assert poor.stage.hold_names() == {"cost-ceiling"}
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_who_asks_the_daemon_to_end_is_heard_while_a_step_of_the_clock_cannot_be_written_down(
+    host: Host, code: str
+) -> None:
+    host.clock.jump_wall(DAY_S)
+    with steps_unkept(code), pytest.raises(TransientError) as ended:
+        host.look([Woken("test"), StopAsked("SIGTERM")])
+    assert (host.loop.is_draining, ended.value.exit_code) == (True, ExitCode.LATER)
+
+
+@pytest.mark.parametrize("code", REFUSED)
+def test_what_a_run_spends_while_a_step_of_the_clock_cannot_be_written_down_is_counted(
+    host: Host, code: str
+) -> None:
+    queue.add(host.stage.store)
+    host.look()
+    attempt = host.stage.claim_of("T-1").attempt
+    host.clock.jump_wall(DAY_S)
+    with steps_unkept(code):
+        host.look([Spent(attempt.run_id, attempt.fence, 300_000)])
+        host.look([Spent(attempt.run_id, attempt.fence, 700_000), Woken("test")])
+        host.look()
+    assert host.stage.claim_of("T-1").attempt.spent_micro_usd == 0
+    host.look()
+    assert host.stage.claim_of("T-1").attempt.spent_micro_usd == 700_000
+
+
+def test_what_a_run_spends_while_the_disk_is_full_is_counted(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue.add(host.stage.store)
+    host.look()
+    attempt = host.stage.claim_of("T-1").attempt
+
+    def refuse(*_: object, **__: object) -> None:
+        raise TransientError("database-full", "as asked by the test")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writes, "record_spend", refuse)
+        host.look([Spent(attempt.run_id, attempt.fence, 700_000)])
+    host.look()
+    assert host.stage.claim_of("T-1").attempt.spent_micro_usd == 700_000
 
 
 def test_a_clock_set_back_while_no_daemon_runs_frees_no_money_either(poor: Host) -> None:

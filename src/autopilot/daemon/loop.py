@@ -112,6 +112,11 @@ class Loop:
 
         return self._contain(follow) is True
 
+    def hear(self, asked: Iterable[StopAsked]) -> None:
+        """Take it into account, before the next tick, that somebody asks us to end; nothing is written."""
+        for message in asked:
+            self._contain(partial(self._take, message))
+
     def tick(self, messages: Iterable[Message] = ()) -> int | None:
         """Do one pass.
 

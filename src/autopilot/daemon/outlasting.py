@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
+from autopilot.daemon.inbox import Spent, StopAsked
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
 
@@ -32,7 +33,7 @@ class Outlasting:
         self._loop = loop
         self._is_full = False
         self._set: list[Passed] = []
-        self._unheard: tuple[Message, ...] = ()
+        self._unheard: dict[str, Spent] = {}
 
     @property
     def patience_s(self) -> float:
@@ -45,19 +46,16 @@ class Outlasting:
             self._set.append(passed)
 
     def __call__(self, messages: Iterable[Message]) -> int | None:
-        """Do one tick; None, to be called again, where the disk is full.
+        """Do one tick; None, to be called again, where the disk is full or a step of the clock is not kept.
 
         Raises:
             AutopilotError: the store failed otherwise, or the daemon is on its way out: the next one goes on.
         """
+        self._hear(messages)
         try:
-            while self._set:
-                if not self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms):
-                    self._unheard = (*self._unheard, *messages)
-                    return None  # started by a clock that is not followed, a day's money is free
-                self._set.pop(0)
-            heard, self._unheard = (*self._unheard, *messages), ()
-            next_ms = self._loop.tick(heard)
+            if not self._has_followed():
+                return None  # started by a clock that is not followed, a day's money is free
+            next_ms = self._loop.tick(tuple(self._unheard.values()))
         except TransientError as error:
             if error.code != _FULL or self._loop.is_draining:
                 raise
@@ -68,4 +66,26 @@ class Outlasting:
         if self._is_full:
             logger("daemon").info(Event.STATE_SAVED)
         self._is_full = False
+        self._unheard = {}
         return next_ms
+
+    def _hear(self, messages: Iterable[Message]) -> None:
+        """Tell at once who asks us to end, and keep what is to be written; the tick answers the others."""
+        told = tuple(messages)
+        self._loop.hear(message for message in told if isinstance(message, StopAsked))
+        self._unheard |= {message.run_id: message for message in told if isinstance(message, Spent)}
+
+    def _has_followed(self) -> bool:
+        """Write down each step of the clock, or say that one has to wait.
+
+        Raises:
+            TransientError: it is not kept, and the daemon is on its way out.
+        """
+        while self._set:
+            if not self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms):
+                if self._loop.is_draining:
+                    what = "it cannot be written down that the clock was set"
+                    raise TransientError("clock-unkept", what, hint="the log of the daemon says why")
+                return False
+            self._set.pop(0)
+        return True
