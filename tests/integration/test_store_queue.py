@@ -190,6 +190,23 @@ def test_the_statements_really_sent_use_those_indexes(store: Store) -> None:
             for line in sent
             if line.startswith("SELECT")
         ]
-    assert len(plans) == 16
-    assert all("ix_tickets_queued" in plan or "ix_tickets_committed" in plan for plan in plans)
-    assert not any("TEMP B-TREE" in plan for plan in plans)
+    queued, committed, next_due = plans
+    arms = [plan.count("ix_tickets_queued") + plan.count("ix_tickets_committed") for plan in plans]
+    assert arms == [4, 4, 8]  # one for each priority
+    assert "TEMP B-TREE" not in next_due
+    for plan in (queued, committed):  # the heads alone are sorted, never the queue
+        assert plan.count("TEMP B-TREE") == 1
+        assert plan.endswith("USE TEMP B-TREE FOR ORDER BY")
+
+
+def test_heads_of_several_priorities_come_in_the_queues_order_and_no_more_than_asked(
+    store: Store,
+) -> None:
+    for priority in (3, 1, 2, 0, 1, 3):
+        queue.add(store, priority=priority)
+    now_ms = store.clock.now_ms()
+    with store.read() as conn:
+        found = queries_tickets.candidates(conn, now_ms, default_agent="claude")
+        three = queries_tickets.candidates(conn, now_ms, default_agent="claude", limit=3)
+    assert [ticket.id for ticket in found] == ["T-4", "T-2", "T-5", "T-3", "T-1", "T-6"]
+    assert three == found[:3]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.daemon import demand, running, transitions
 from autopilot.daemon.admission import host_holds, ticket_holds
-from autopilot.daemon.store import queries_host, queries_tickets
+from autopilot.daemon.store import queries_tickets
 from autopilot.daemon.store.rows import ClaimRefused
 from autopilot.schemas.ticket import Hold
 
@@ -112,7 +112,7 @@ def _choose(shop: Shop, asked: set[str]) -> tuple[Demand | None, Outlook]:
             search.hear(kept if is_wanted else ())
         elif (chosen := _first_free(conn, shop, host, search)) is not None:
             return chosen, Outlook((), None)
-        return None, _outlook(conn, (*search.holds, *kept), search.holds, now_ms)
+        return None, _outlook(conn, host, every=(*search.holds, *kept), told=search.holds)
 
 
 def _first_free(conn: Connection, shop: Shop, host: HostDemand, search: _Search) -> Demand | None:
@@ -139,11 +139,11 @@ def _next_ones(conn: Connection, shop: Shop, search: _Search, now_ms: int) -> li
     return [ticket for ticket in found if ticket.id not in search.asked]
 
 
-def _outlook(conn: Connection, every: Iterable[Hold], told: Iterable[Hold], now_ms: int) -> Outlook:
-    switch = queries_host.switch(conn)
+def _outlook(conn: Connection, host: HostDemand, *, every: Iterable[Hold], told: Iterable[Hold]) -> Outlook:
+    now_ms = host.now_ms
     moments = [
         queries_tickets.next_due_ms(conn, now_ms),
-        switch.drain_until_ms,
+        host.facts.switch.drain_until_ms,
         *(hold.clears_ms for hold in every),
     ]
     ahead = [moment for moment in moments if moment is not None and moment > now_ms]

@@ -208,9 +208,9 @@ class Loop:
 
     def _begin_publications(self) -> None:
         shop = self._shop
-        if self._is_off_at_once():
-            return
         with shop.store.read() as conn:
+            if launching.must_stop_running(queries_host.switch(conn), shop.now_ms()):
+                return
             free = MAX_PUBLISHERS - len(queries_runs.publishing(conn))
             ready = queries_tickets.ready_to_publish(conn, shop.now_ms())
         for ticket in ready[: max(0, free)]:

@@ -76,7 +76,9 @@ def _prepared(engine: Engine, *, begin: Callable[[Connection], object], pragmas:
 
 
 def _begin_reading(conn: Connection) -> None:
-    conn.exec_driver_sql("BEGIN")
+    """Begin by the driver: a tick reads many times, and SQLAlchemy's own way costs ten times as much."""
+    driver: Any = conn.connection.dbapi_connection
+    driver.execute("BEGIN")
 
 
 def _begin_in_turn(conn: Connection) -> None:

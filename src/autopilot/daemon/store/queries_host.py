@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import bindparam, case, func, literal_column, or_, select
+from sqlalchemy import bindparam, case, func, literal_column, or_, select, true
 
 from autopilot.daemon.budget import ROLLING_MS
 from autopilot.daemon.store import mapping, steps
@@ -52,9 +52,17 @@ _PROMISED = func.coalesce(
 _UNKNOWN = func.coalesce(
     func.sum(case((ATTEMPTS.c.spend_known, literal_column("0")), else_=literal_column("1"))), 0
 )
-_SETTLED = select(_SPENT, _UNKNOWN, func.min(ATTEMPTS.c.finished_ms)).where(_RECENT)
+_SETTLED = (
+    select(
+        _SPENT.label("settled"), _UNKNOWN.label("unknown"), func.min(ATTEMPTS.c.finished_ms).label("oldest")
+    )
+    .where(_RECENT)
+    .subquery()
+)
+_LIVE = select(_PROMISED.label("reserved"), _SPENT.label("spent")).where(IS_LIVE_RUN).subquery()
 _ENDED_LATELY = select(ATTEMPTS.c.ticket, ATTEMPTS.c.run_id).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
-_LIVE = select(_PROMISED, _SPENT).where(IS_LIVE_RUN)
+# A row each: together they are one.
+_SPENDING = select(_SETTLED, _LIVE).join_from(_SETTLED, _LIVE, true())
 
 SETTLED_SUM: ColumnElement[int] = select(_SPENT).where(_RECENT).scalar_subquery()
 """The charges of the last 24 hours, for use inside a condition; `since_ms` is where they begin."""
@@ -132,10 +140,9 @@ def ended_lately(conn: Connection, now_ms: int) -> tuple[tuple[str, str], ...]:
 
 def spending(conn: Connection, now_ms: int) -> Spending:
     """Sum the last 24 hours. Each run counts once: live at its reservation or more, ended at its charge."""
-    settled, unknown_runs, oldest_ms = conn.execute(
-        _SETTLED, {"since_ms": since_ms(now_ms), "now_ms": now_ms}
+    settled, unknown_runs, oldest_ms, reserved, spent = conn.execute(
+        _SPENDING, {"since_ms": since_ms(now_ms), "now_ms": now_ms}
     ).one()
-    reserved, spent = conn.execute(_LIVE).one()
     return Spending(
         settled_micro_usd=settled,
         reserved_micro_usd=reserved,

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 # The order is a sum, or SQLite reads every run ever made by the index of starts, to have nothing to sort.
 _LIVE_RUNS = select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms + literal_column("0"))
 _LIVE_PUBLICATIONS = select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
+_OPEN_DRAFTS = select(func.count(PUBLICATIONS.c.ticket.distinct())).where(
+    PUBLICATIONS.c.repo == bindparam("name"), IS_OPEN_DRAFT
+)
 _ATTEMPT = select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name"))
 
 
@@ -103,8 +106,7 @@ def open_drafts(conn: Connection, repo: str) -> int:
 
     A ticket has one branch and one pull request, however many commits of it were delivered.
     """
-    mine = and_(PUBLICATIONS.c.repo == repo, IS_OPEN_DRAFT)
-    return conn.execute(select(func.count(PUBLICATIONS.c.ticket.distinct())).where(mine)).scalar_one()
+    return conn.execute(_OPEN_DRAFTS, {"name": repo}).scalar_one()
 
 
 def drafts_of(conn: Connection, repo: str) -> tuple[Publication, ...]:

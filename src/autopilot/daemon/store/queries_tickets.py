@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Integer, Text, bindparam, exists, func, select
+from sqlalchemy import Integer, Text, bindparam, exists, func, literal_column, select, union_all
 
 from autopilot.daemon.store.mapping import to_exchange, to_history, to_ticket
 from autopilot.daemon.store.rows import Dependency
@@ -15,7 +15,7 @@ from autopilot.schemas.machine import FINAL_STATES, State
 from autopilot.schemas.ticket import PRIORITY_LOWEST, PRIORITY_URGENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Row, Select
 
@@ -38,23 +38,36 @@ def _has_open_dependency() -> ColumnElement[bool]:
 
 
 def _due(*conditions: ColumnElement[bool]) -> Select[Any]:
-    """Build the question for the due tickets of one priority.
+    """Build the question for the due tickets, in the queue's order.
 
-    Within a priority the index is ordered by not_before_ms, so that what is not due yet is never looked at.
+    One arm per priority: within one the index is ordered by not_before_ms, so that what is not due yet is
+    never looked at. One statement for all of them, for to send one costs more than to run it.
     """
-    return (
-        select(TICKETS)
-        .where(TICKETS.c.priority == bindparam("level"), TICKETS.c.not_before_ms <= bindparam("now_ms"))
-        .where(*conditions)
+    most = bindparam("most", type_=Integer)
+    arms = [
+        select(TICKETS.c.short_id)
+        .where(TICKETS.c.priority == literal_column(str(priority)))
+        .where(TICKETS.c.not_before_ms <= bindparam("now_ms"), *conditions)
         .order_by(*_ORDER)
-        .limit(bindparam("most", type_=Integer))
-    )
+        .limit(most)
+        .subquery()
+        for priority in _PRIORITIES
+    ]
+    heads = union_all(*(select(arm.c.short_id) for arm in arms))
+    return select(TICKETS).where(TICKETS.c.short_id.in_(heads)).order_by(*_ORDER).limit(most)
 
 
-def _next_due(condition: ColumnElement[bool]) -> Select[Any]:
-    return select(func.min(TICKETS.c.not_before_ms)).where(
-        condition, TICKETS.c.priority == bindparam("level"), TICKETS.c.not_before_ms > bindparam("now_ms")
-    )
+def _next_due() -> Select[Any]:
+    """Build the question for the first moment at which one more ticket is due, in one statement as above."""
+    arms = [
+        select(func.min(TICKETS.c.not_before_ms).label("at_ms")).where(
+            condition,
+            TICKETS.c.priority == literal_column(str(priority)),
+            TICKETS.c.not_before_ms > bindparam("now_ms"),
+        )
+        for condition, priority in itertools.product((IS_QUEUED, IS_COMMITTED), _PRIORITIES)
+    ]
+    return select(func.min(union_all(*arms).subquery().c.at_ms))
 
 
 _FINAL = sorted(state.value for state in FINAL_STATES)
@@ -84,13 +97,14 @@ _DUE_QUEUED_ELSEWHERE = _due(
     ),
 )
 _DUE_COMMITTED = _due(IS_COMMITTED)
-_NEXT_DUE = (_next_due(IS_QUEUED), _next_due(IS_COMMITTED))
+_NEXT_DUE = _next_due()
 _COUNTS = select(TICKETS.c.state, func.count()).group_by(TICKETS.c.state)
 _NEEDS = (
     select(DEPENDENCIES)
     .where(DEPENDENCIES.c.ticket.in_(bindparam("numbers", expanding=True)))
     .order_by(DEPENDENCIES.c.depends_on)
 )
+_EXCHANGES = select(EXCHANGES).where(EXCHANGES.c.ticket == bindparam("number")).order_by(EXCHANGES.c.id)
 _DEPENDENCIES = (
     select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
     .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
@@ -154,29 +168,26 @@ def candidates(
         skip_repos: repositories that are busy or held, so that their tickets do not clog the head.
         skip_agents: the same for agents.
     """
-    asked: dict[str, Any] = {"now_ms": now_ms}
+    asked: dict[str, Any] = {"now_ms": now_ms, "most": limit}
     if not skip_repos and not skip_agents:
-        return _with_dependencies(conn, _in_order(conn, _DUE_QUEUED, asked, limit))
+        return _with_dependencies(conn, conn.execute(_DUE_QUEUED, asked).all())
     asked |= {
         "default_agent": default_agent,
         "skip_repos": sorted(skip_repos),
         "skip_agents": sorted(skip_agents),
     }
-    return _with_dependencies(conn, _in_order(conn, _DUE_QUEUED_ELSEWHERE, asked, limit))
+    return _with_dependencies(conn, conn.execute(_DUE_QUEUED_ELSEWHERE, asked).all())
 
 
 def ready_to_publish(conn: Connection, now_ms: int, limit: int = 20) -> tuple[Ticket, ...]:
     """Give committed tickets that are due, in the queue's order."""
-    return _with_dependencies(conn, _in_order(conn, _DUE_COMMITTED, {"now_ms": now_ms}, limit))
+    return _with_dependencies(conn, conn.execute(_DUE_COMMITTED, {"now_ms": now_ms, "most": limit}).all())
 
 
 def next_due_ms(conn: Connection, now_ms: int) -> int | None:
     """Give the moment (UTC epoch ms) when the next waiting ticket falls due; None when none is waiting."""
-    due: list[int] = []
-    for statement, priority in itertools.product(_NEXT_DUE, _PRIORITIES):
-        moments = conn.execute(statement, {"level": priority, "now_ms": now_ms}).scalars()
-        due.extend(value for value in moments if value is not None)
-    return min(due, default=None)
+    due_ms: int | None = conn.execute(_NEXT_DUE, {"now_ms": now_ms}).scalar()
+    return due_ms
 
 
 def of_night(conn: Connection, since_ms: int) -> tuple[Ticket, ...]:
@@ -203,28 +214,13 @@ def dependencies(conn: Connection, ticket_id: str) -> tuple[Dependency, ...]:
 
 def exchanges(conn: Connection, ticket_id: str) -> tuple[Exchange, ...]:
     """Give the questions asked about a ticket, with the answers there are, oldest first."""
-    statement = (
-        select(EXCHANGES).where(EXCHANGES.c.ticket == ids.short_id_of(ticket_id)).order_by(EXCHANGES.c.id)
-    )
-    return tuple(to_exchange(row) for row in conn.execute(statement))
+    return tuple(map(to_exchange, conn.execute(_EXCHANGES, {"number": ids.short_id_of(ticket_id)})))
 
 
 def history(conn: Connection, ticket_id: str) -> tuple[HistoryEntry, ...]:
     """Give every move of a ticket, oldest first."""
     statement = select(HISTORY).where(HISTORY.c.ticket == ids.short_id_of(ticket_id)).order_by(HISTORY.c.id)
     return tuple(to_history(row) for row in conn.execute(statement))
-
-
-def _in_order(
-    conn: Connection, statement: Select[Any], asked: Mapping[str, Any], limit: int
-) -> list[Row[Any]]:
-    """Read in the queue's order, one priority at a time."""
-    found: list[Row[Any]] = []
-    for priority in _PRIORITIES:
-        if len(found) >= limit:
-            break
-        found.extend(conn.execute(statement, {**asked, "level": priority, "most": limit - len(found)}))
-    return found
 
 
 def _with_dependencies(conn: Connection, rows: Sequence[Row[Any]]) -> tuple[Ticket, ...]:
