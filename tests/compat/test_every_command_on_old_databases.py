@@ -7,15 +7,17 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from autopilot.config.paths import Paths
 from autopilot.daemon.cli.verbs import VERBS
 from autopilot.daemon.store import migrate
 from tests.support.cli import Cli
+from tests.support.daemon import Daemon
 from tests.support.tree import ROOT
 
 SAMPLES = sorted((ROOT / "tests" / "compat").glob("store-*.sql"))
@@ -30,8 +32,8 @@ url = "file:///nowhere/shop.git"
 name = "busy"
 url = "file:///nowhere/busy.git"
 """
-LEFT_OUT = {"demo", "gc"}
-"""The demonstration has a home of its own; the other asks git of every repository."""
+LEFT_OUT = {"demo"}
+"""The demonstration has a home of its own."""
 COMMANDS: dict[str, tuple[str, ...]] = {
     "init": ("init", "--yes"),
     "add": ("add", "Something new", "--repo", "shop"),
@@ -50,6 +52,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "review": ("review", "--json"),
     "budget": ("budget", "--json"),
     "breaker": ("breaker", "show"),
+    "gc": ("gc", "--json"),
     "backup": ("backup", "--json"),
     "restore": ("restore", "--json"),
     "doctor": ("doctor", "--json"),
@@ -60,13 +63,20 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 _RAW = re.compile(r"(?i)traceback|sqlite3\.|sqlalchemy|no such (column|table)|operationalerror|this is a bug")
 
 
-def lay_down(sample: Path, cli: Cli) -> Path:
+def lay_down(sample: Path, paths: Paths) -> Path:
     """Put a database of that schema where the commands look."""
-    database = cli.paths.ensure().database
+    database = paths.ensure().database
     with closing(sqlite3.connect(database)) as raw:
         raw.executescript(sample.read_text(encoding="utf-8"))
         raw.execute("PRAGMA journal_mode=WAL")
     return database
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    daemon = Daemon(tmp_path / "home", config=CONFIG)
+    yield daemon
+    daemon.clean_up()
 
 
 def version(database: Path) -> str:
@@ -84,7 +94,7 @@ def test_every_verb_is_asked() -> None:
 def test_dmn_030_each_command_brings_an_old_database_up_by_itself_or_leaves_it_alone(
     sample: Path, tmp_path: Path
 ) -> None:
-    pristine = lay_down(sample, Cli(tmp_path / "pristine", config=CONFIG))
+    pristine = lay_down(sample, Cli(tmp_path / "pristine", config=CONFIG).paths)
     before = version(pristine)
     for verb, words in COMMANDS.items():
         cli = Cli(tmp_path / verb, config=CONFIG)
@@ -100,6 +110,22 @@ def test_dmn_030_each_command_brings_an_old_database_up_by_itself_or_leaves_it_a
 
 
 @pytest.mark.field_report("DMN-030")
+@pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.stem)
+def test_dmn_030_a_daemon_brings_an_old_database_up_at_its_start(sample: Path, daemon: Daemon) -> None:
+    """DMN-030: the check before the migration asked for a column that only the migration makes."""
+    database = lay_down(sample, daemon.paths)
+    with closing(sqlite3.connect(database)) as raw:
+        raw.execute("UPDATE switch SET is_on = 0")
+        raw.commit()
+    daemon.start()
+    assert len(daemon.call("GET", "/v1/tickets")["tickets"]) >= 9
+    assert daemon.call("GET", "/v1/status")["counts"]["running"] == 0
+    assert daemon.stop() == 0
+    assert version(database) == migrate.HEAD
+    assert not _RAW.search(daemon.said())
+
+
+@pytest.mark.field_report("DMN-030")
 @pytest.mark.skipif(len(SAMPLES) < 2, reason="there is one schema only")
 def test_dmn_030_each_command_says_who_must_go_while_an_older_program_has_the_old_database_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -107,7 +133,7 @@ def test_dmn_030_each_command_says_who_must_go_while_an_older_program_has_the_ol
     monkeypatch.setattr(migrate, "_LOCK_TRIES", 3)
     monkeypatch.setattr(migrate, "_SOLE_TRIES", 3)
     cli = Cli(tmp_path, config=CONFIG)
-    database = lay_down(SAMPLES[0], cli)
+    database = lay_down(SAMPLES[0], cli.paths)
     seat = os.open(database.with_name("autopilot.db.lock"), os.O_RDWR | os.O_CREAT)
     fcntl.flock(seat, fcntl.LOCK_SH)  # as a daemon of the older version holds it
     refused: set[str] = set()
@@ -168,7 +194,7 @@ def test_dmn_030_each_command_names_a_schema_that_it_does_not_know(
     spoil: Callable[[Path], None], tmp_path: Path
 ) -> None:
     cli = Cli(tmp_path, config=CONFIG)
-    database = lay_down(SAMPLES[-1], cli)
+    database = lay_down(SAMPLES[-1], cli.paths)
     spoil(database)
     before = database.read_bytes()
     for verb in ("add", "list", "show", "why", "cancel", "status", "digest", "review", "budget", "backup"):

@@ -5,18 +5,21 @@ Nobody but the loop acts here; what must act by itself does so within the longes
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from autopilot.daemon import acts
+from autopilot.config import logs
+from autopilot.daemon import acts, view
 from autopilot.daemon.decide_publish import MAX_LOSSES
 from autopilot.daemon.digest import gather, render
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.next_command import next_command
 from autopilot.daemon.store import queries_tickets, writes
 from autopilot.daemon.watch import Ending
+from autopilot.schemas.events import Event
 from autopilot.schemas.machine import FINAL_STATES, MOVES, State, WaitingFor
 from autopilot.schemas.publication import PublishOutcome
 from autopilot.schemas.run import Outcome, Usage
@@ -39,6 +42,7 @@ ROOMY = "cost_ceiling_usd = 1000\nticket_ceiling_usd = 1000\n"
 @pytest.fixture
 def stage(tmp_path: Path) -> Iterator[Stage]:
     stage = Stage(tmp_path, config=ROOMY)
+    logs.setup(stage.paths.logs, clock=stage.clock, stderr=False, level="info", max_size_mib=1, keep_files=1)
     writes.turn_on(stage.store, by="test")
     yield stage
     assert_in_order(stage.store)
@@ -114,9 +118,43 @@ def test_a_ticket_whose_runs_all_end_alike_rests_with_its_reason_in_history_and_
         assert end is Outcome.COMMITTED
         assert stage.state() is State.PUBLISHED
         return
+    assert_told_everywhere(stage)
+
+
+@pytest.mark.field_report("DMN-041")
+@pytest.mark.parametrize("outcome", [None, PublishOutcome.VERIFICATION_FAILED])
+def test_dmn_041_a_publication_that_parks_its_ticket_is_told_of_everywhere(
+    stage: Stage, outcome: PublishOutcome | None
+) -> None:
+    loop = begin(stage)
+    stage.commit()
+    loop.tick()
+    while stage.state() is State.PUBLISHING:
+        if outcome is None:
+            stage.supervisor.end(stage.publication().id)
+        else:
+            stage.publish(outcome)
+        if goes_on(stage, loop, State.PUBLISHING) is State.COMMITTED:
+            goes_on(stage, loop, State.COMMITTED)
+    assert stage.state() is State.PARKED
+    assert_told_everywhere(stage)
+
+
+def assert_told_everywhere(stage: Stage) -> None:
+    """Ticket, history, log, `status` and the next digest agree on the state and its reason."""
     ticket = queue.look(stage.store, "T-1")
     assert ticket.state in {State.PARKED, State.FAILED}
     assert next_command("T-1", ticket.state, ticket.waiting_for)
+    lines = map(json.loads, (stage.paths.logs / "autopilot.jsonl").read_text().splitlines())
+    moves = [line for line in lines if line["event"] in {Event.TICKET_PARKED, Event.TICKET_MOVED}]
+    is_parked = ticket.state is State.PARKED
+    assert moves[-1]["event"] == (Event.TICKET_PARKED if is_parked else Event.TICKET_MOVED)
+    assert (moves[-1]["ticket"], moves[-1]["to_state"]) == ("T-1", ticket.state.value)
+    assert ticket.reason in moves[-1]["reason"]
+    shown = view.status(stage.desk())
+    assert shown["counts"][ticket.state.value] == 1
+    parked = [(one["id"], one["waiting_for"], one["reason"]) for one in shown["parked"]]
+    assert parked == ([("T-1", ticket.waiting_for, ticket.reason)] if is_parked else [])
     with stage.store.read() as conn:
         last = queries_tickets.history(conn, "T-1")[-1]
     assert last.to_state is ticket.state
@@ -125,8 +163,8 @@ def test_a_ticket_whose_runs_all_end_alike_rests_with_its_reason_in_history_and_
     stage.clock.advance(30 * 24 * 3600 if ticket.state is State.PARKED else 3600)
     night = gather.night(stage.desk(), since_ms=stage.clock.now_ms() - gather.DAY_MS)
     assert {"parked": night.parked, "failed": night.failed}[ticket.state.value] == (ticket,)
-    (shown,) = render.as_json(night)[ticket.state.value]
-    assert shown["reason"] == ticket.reason
+    (told,) = render.as_json(night)[ticket.state.value]
+    assert told["reason"] == ticket.reason
     assert "**T-1**" in render.markdown(night)
 
 
