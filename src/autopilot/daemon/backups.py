@@ -70,7 +70,7 @@ class Backups:
     def close(self) -> None:
         """Give up the copy that is being made; it leaves nothing behind."""
         self._stop.set()
-        if self._copying is not None:
+        if self._copying is not None and self._copying.is_alive():
             self._copying.join(JOIN_TIMEOUT_S)
 
     def _begin(self, shop: Shop, due: Due) -> None:

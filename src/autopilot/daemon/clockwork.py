@@ -21,6 +21,7 @@ from apscheduler.triggers.interval import IntervalTrigger
 
 from autopilot.config.logs import logger
 from autopilot.daemon.inbox import Woken
+from autopilot.daemon.threads import start
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
@@ -59,8 +60,12 @@ class Clockwork:
         )
 
     def start(self) -> None:
-        """Wake from now on."""
-        self._scheduler.start()
+        """Wake from now on.
+
+        Raises:
+            TransientError: no thread can be started.
+        """
+        start(self._scheduler)
 
     def stop(self) -> None:
         """End the scheduler's threads."""

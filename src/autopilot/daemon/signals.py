@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.inbox import StopAsked
+from autopilot.daemon.threads import start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,11 +25,16 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 64
 _JOIN_S = 5.0
+_AGAIN_S = 0.1
 
 
 @contextmanager
 def told_to(inbox: Inbox) -> Iterator[None]:
-    """Put TERM, INT and HUP into the inbox inside the block; only on the main thread."""
+    """Put TERM, INT and HUP into the inbox inside the block; only on the main thread.
+
+    Raises:
+        TransientError: no thread can be started.
+    """
     wanted = [signal.SIGTERM, signal.SIGINT]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
         wanted.append(signal.SIGHUP)
@@ -38,7 +44,7 @@ def told_to(inbox: Inbox) -> Iterator[None]:
         reader = threading.Thread(
             target=_read, args=(near, frozenset(wanted), inbox), name="signals", daemon=True
         )
-        reader.start()
+        start(reader)
         fd_before = signal.set_wakeup_fd(far.fileno(), warn_on_full_buffer=False)
         before = {number: signal.signal(number, _noted) for number in wanted}
         try:
@@ -56,7 +62,16 @@ def _noted(number: int, frame: FrameType | None) -> None:
 
 
 def _read(near: socket.socket, wanted: frozenset[signal.Signals], inbox: Inbox) -> None:
-    while numbers := near.recv(_AT_ONCE):
-        for number in numbers:
-            if number in wanted:
-                inbox.put(StopAsked(signal.Signals(number).name))
+    """Tell until the other end is closed; without memory it is tried again, or nobody could end us."""
+    pause, numbers = threading.Event(), b""
+    is_open = True
+    while is_open:
+        try:
+            numbers = numbers or near.recv(_AT_ONCE)
+            is_open = bool(numbers)
+            while numbers:
+                if numbers[0] in wanted:
+                    inbox.put(StopAsked(signal.Signals(numbers[0]).name))
+                numbers = numbers[1:]
+        except MemoryError:
+            pause.wait(_AGAIN_S)

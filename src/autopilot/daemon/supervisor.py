@@ -61,6 +61,7 @@ class Supervisor:
         self._processes = SystemProcesses(clock) if processes is None else processes
         self._start = start
         self._watches: dict[str, Watch] = {}
+        self._deserted: set[str] = set()
 
     def start(self, launch: Launch) -> ProcessId:
         """Start a child and watch it.
@@ -103,12 +104,16 @@ class Supervisor:
         return self._processes.end_tree(process, mark=key)
 
     def get(self, key: str) -> Watch | None:
-        """Give the watch, also after its end, until `forget`."""
-        return self._watches.get(key)
+        """Give the watch, also after its end, until `forget`; one that is deserted is set going again."""
+        watch = self._watches.get(key)
+        if watch is not None and watch.is_deserted:
+            self._set_going(watch)
+        return watch
 
     def forget(self, key: str) -> None:
         """Its end has been dealt with."""
         watch = self._watches.pop(key, None)
+        self._deserted.discard(key)
         if watch is not None:
             watch.join(JOIN_TIMEOUT_S)
 
@@ -151,4 +156,15 @@ class Supervisor:
             inbox=self._inbox,
         )
         self._watches[order.key] = watch
-        self._start(watch)
+        self._set_going(watch)
+
+    def _set_going(self, watch: Watch) -> None:
+        """Where no thread can be had now, `get` tries again: its child is ours, and must be told of."""
+        try:
+            self._start(watch)
+        except (RuntimeError, MemoryError) as error:
+            if watch.order.key not in self._deserted:
+                logger("daemon").warning(Event.WATCH_POSTPONED, key=watch.order.key, error=str(error))
+            self._deserted.add(watch.order.key)
+        else:
+            self._deserted.discard(watch.order.key)

@@ -101,8 +101,17 @@ class Watch:
         """Tell whether the child lives and moves on, as far as is known."""
         return self.ending is None and self._pulse.is_steady
 
+    @property
+    def is_deserted(self) -> bool:
+        """Tell whether the thread could not be started, or died before it told the end."""
+        return self.ending is None and self._thread is not None and not self._thread.is_alive()
+
     def start(self) -> None:
-        """Watch from now on, in a thread of its own."""
+        """Watch from now on, in a thread of its own; also again, where the one before is gone.
+
+        Raises:
+            RuntimeError: there can be no more threads; the child lives on, deserted.
+        """
         self._thread = threading.Thread(target=self._follow, name=f"watch-{self.order.key}", daemon=True)
         self._thread.start()
 
@@ -116,7 +125,7 @@ class Watch:
 
     def join(self, timeout_s: float) -> None:
         """Wait for the thread."""
-        if self._thread is not None:
+        if self._thread is not None and self._thread.is_alive():  # one that never started cannot be joined
             self._thread.join(timeout_s)
 
     def step(self) -> float | None:
@@ -183,7 +192,7 @@ class Watch:
         """
         try:
             self._processes.end_tree(self.process, mark=self.order.key)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             if not self._is_postponed:
                 logger("daemon").warning(Event.SWEEP_POSTPONED, key=self.order.key, error=str(error))
             self._is_postponed = True

@@ -46,6 +46,7 @@ class Event(StrEnum):
     LEASE_POSTPONED = "lease.postponed"
     LEASE_REFUSED = "lease.refused"
     SWEEP_POSTPONED = "sweep.postponed"
+    WATCH_POSTPONED = "watch.postponed"
     PHASE_ENTERED = "phase.entered"
     PHASE_FINISHED = "phase.finished"
     WORKTREE_CREATED = "worktree.created"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.api.address import short_address
 from autopilot.daemon.api.server import JOIN_TIMEOUT_S, Server
+from autopilot.daemon.threads import start
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -44,20 +45,21 @@ class ControlServer:
 
         Raises:
             ConfigError: something that is no socket lies at the path, or it cannot be bound.
+            TransientError: no thread can be started.
         """
         door = _Door(self._path, Server(self._handle, self._on_fault))
         door.open()
         self._doors.append(door)
 
     def heal(self) -> bool:
-        """Listen anew where the socket file was removed or replaced; say whether that was needed.
+        """Listen anew where the socket file was removed or replaced, or nobody takes calls; say if so.
 
         Calls under way are answered by the socket they came in by.
 
         Raises:
-            ConfigError: as `start`.
+            AutopilotError: as `start`.
         """
-        if self._doors and self._doors[-1].is_in_place:
+        if self._doors and self._doors[-1].is_open:
             return False
         for door in self._doors:
             door.take_no_more()
@@ -87,6 +89,11 @@ class _Door:
         return _file_of(self._path) == self._file
 
     @property
+    def is_open(self) -> bool:
+        """Tell whether who connects to the path comes to us, and is heard."""
+        return self._thread.is_alive() and self.is_in_place
+
+    @property
     def is_busy(self) -> bool:
         return self._inner.is_busy
 
@@ -98,6 +105,7 @@ class _Door:
             self._path.chmod(SOCKET_MODE)
             self._file = _file_of(self._path)
             self._inner.server_activate()
+            start(self._thread)
         except OSError as exc:
             self._inner.server_close()
             raise ConfigError(
@@ -108,7 +116,6 @@ class _Door:
         except BaseException:
             self._inner.server_close()
             raise
-        self._thread.start()
 
     def take_no_more(self) -> None:
         if self._thread.is_alive():

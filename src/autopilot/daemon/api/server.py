@@ -70,7 +70,10 @@ class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
                     pass
                 try:
                     self.process_request(*self.get_request())
-                except OSError:  # the caller is gone again, or we can open nothing more: no reason to spin
+                except (
+                    OSError,
+                    MemoryError,
+                ):  # the caller is gone, or we can open no more: no reason to spin
                     self._hurry_first()
                     closing.select(FULL_PAUSE_S)
 
@@ -107,7 +110,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
             self._live[thread] = request
         try:
             thread.start()
-        except RuntimeError:  # no more threads: this caller is turned away, the next one may be lucky
+        except (RuntimeError, MemoryError):  # no thread: this caller is turned away, the next may be lucky
             with self._guard:
                 self._live.pop(thread, None)
             request.close()
