@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from autopilot.daemon import acts
+from autopilot.daemon.gc import mirrors, refusals, removing, sweep
+from autopilot.daemon.gc.__main__ import main
 from autopilot.daemon.gc.report import Report
 from autopilot.runner.salvage import salvages
 from autopilot.schemas.run import Outcome, RunSpec
@@ -133,3 +136,60 @@ def test_a_run_that_never_had_a_repository_needs_no_record(yard: Yard) -> None:
     cancelled(yard, spec)
     assert yard.sweep(apply=True).failed == []
     assert not (spec.run_dir / "home").exists()
+
+
+def test_what_waits_for_the_operators_leave_is_not_tidied_away_beside_an_open_pull_request(
+    yard: Yard,
+) -> None:
+    waits = yard.run("One")
+    (waits.worktree / "secret.local").write_text("ignored, and nowhere else")
+    cancelled(yard, waits)
+    opened = yard.run("Two")
+    yard.publish(opened)
+    assert [deed.item.path for deed in sweep.tidy(yard.stage.desk())] == [opened.worktree]
+    assert not opened.worktree.exists()
+    assert (waits.worktree / "secret.local").exists()
+
+
+def test_on_a_full_disk_a_worktree_gets_its_name_back_and_the_sweep_goes_on(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = yard.run("One"), yard.run("Two")
+    for spec in (first, second):
+        yard.publish(spec)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(refusals, "write_atomically", full)
+        patch.setattr(removing, "copy_artifacts", full)
+        told = yard.sweep(apply=True)
+    assert [deed.item.path for deed in told.failed] == [first.worktree, second.worktree]
+    assert all("No space left" in deed.told for deed in told.failed)
+    assert (first.worktree / "answer.txt").read_text() == "right\n"
+    assert yard.sweep(apply=True).failed == []
+    assert not first.worktree.exists()
+
+
+def test_a_fault_inside_a_clean_up_is_not_told_as_another_clean_up(tmp_path: Path) -> None:
+    with pytest.raises(BlockingIOError), sweep.claimed(tmp_path):
+        raise BlockingIOError(errno.EAGAIN, "of something else")
+
+
+def test_the_nightly_clean_up_packs_mirrors_also_where_it_removes_nothing(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = yard.run()
+    yard.publish(spec)
+    mirror, paths = spec.repo.mirror, yard.stage.paths
+    monkeypatch.setattr(mirrors, "LOOSE_FROM", 1)
+    monkeypatch.setattr("autopilot.daemon.gc.__main__.step_back", lambda: None)
+    for number in range(3):
+        (yard.stage.paths.state / "blob").write_text(str(number))
+        git(mirror, "hash-object", "-w", str(yard.stage.paths.state / "blob"))
+    assert not yard.stage.settings.gc.auto_delete
+    assert main(["nightly", str(paths.state), str(paths.config_file), str(paths.logs)]) == 0
+    counted = git(mirror, "count-objects")
+    assert counted.startswith("0 objects")
+    assert spec.worktree.exists()

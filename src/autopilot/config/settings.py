@@ -105,7 +105,9 @@ class Backup(Input):
 class Gc(Input):
     """What is cleaned up, and when. Work that is not pushed is saved before anything goes."""
 
-    auto_delete: bool = Field(description="the nightly clean-up removes; else it only writes its report")
+    auto_delete: bool = Field(
+        description="the nightly clean-up removes; else it packs mirrors and writes its report"
+    )
     keep_days: Positive = Field(description="days that a finished ticket's folders stay")
 
 

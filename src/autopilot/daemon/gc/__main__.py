@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
                 if what == "tidy":
                     tidy(desk)
                 else:
-                    sweep(desk, apply=settings.gc.auto_delete)
+                    sweep(desk, apply=settings.gc.auto_delete, packs=True)
             finally:
                 store.close()
     except AutopilotError as exc:

@@ -38,6 +38,8 @@ class Item:
     run: str | None = None
     parts: tuple[Path, ...] = ()
     size_bytes: int = 0
+    needs_leave: bool = True
+    """False for the worktree of an open pull request, which goes without the operator's switch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -46,13 +47,15 @@ class Refusals:
         wait_ms = min(2 ** (tries - 1), _CAP_DAYS) * DAY_MS
         since_ms = old.since_ms if old else now_ms
         self._known[_key(path)] = Refusal(reason, tries, since_ms, now_ms + wait_ms)
-        self._write()
+        with suppress(OSError):  # on a full disk it is tried again at the next sweep, and this one goes on
+            self._write()
         return old is None or old.reason != reason
 
     def forget(self, path: Path) -> None:
         """It is gone."""
         if self._known.pop(_key(path), None) is not None:
-            self._write()
+            with suppress(OSError):
+                self._write()
 
     def _write(self) -> None:
         text = json.dumps({path: asdict(one) for path, one in sorted(self._known.items())}, indent=1)

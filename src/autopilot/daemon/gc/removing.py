@@ -67,7 +67,7 @@ def remove(desk: Desk, item: Item, refusals: Refusals) -> Deed:
 
 
 def _worktree(desk: Desk, item: Item) -> None:
-    """Take a worktree's name away, save it, then delete it; what cannot be saved gets its name back."""
+    """Take a worktree's name away, save it, then delete it; what could not be gets its name back."""
     aside = desk.paths.worktrees / TRASH / f"{item.ticket}-before-gc-{secrets.token_hex(4)}"
     aside.parent.mkdir(mode=0o700, exist_ok=True)
     with desk.store.write() as conn:
@@ -75,7 +75,7 @@ def _worktree(desk: Desk, item: Item) -> None:
         item.path.rename(aside)
     try:
         _earlier_worktree(desk, replace(item, path=aside), was=item.path)
-    except UnsavedError:
+    except (AutopilotError, OSError):
         with suppress(OSError):
             if not item.path.exists():
                 aside.rename(item.path)
@@ -205,7 +205,7 @@ def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
         record = record_of(desk.paths.run_dir(item.run or ""))
         if record is None or not is_made_by(record, item.path):
             raise TransientError("folder-changed", f"{item.path} is another folder than before")
-    if not verdict.may_go:
+    if not verdict.may_go or (verdict.needs_leave and not item.needs_leave):
         raise TransientError("ticket-moved", f"{item.ticket}: {verdict.why}")
     if (stranger := strange(item.path)) is not None:
         raise TransientError("folder-changed", f"{item.path}: {stranger}")

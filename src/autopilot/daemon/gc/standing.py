@@ -31,6 +31,8 @@ class Standing:
 
     may_go: bool
     why: str
+    needs_leave: bool = True
+    """False where its pull request is open: that goes without the operator's switch."""
 
 
 def is_name(name: str) -> bool:
@@ -49,7 +51,7 @@ def find(conn: Connection, name: str) -> Ticket | None:
 def worktree_of(conn: Connection, ticket: Ticket, *, now_ms: int, keep_days: int) -> Standing:
     """Say whether a ticket's worktree may go: with its pull request open at once, else after a while."""
     if ticket.state is State.PUBLISHED and _has_pull_request(conn, ticket):
-        return Standing(may_go=True, why="its pull request is open")
+        return Standing(may_go=True, why="its pull request is open", needs_leave=False)
     return run_of(ticket, now_ms=now_ms, keep_days=keep_days)
 
 

@@ -79,6 +79,7 @@ def _worktree(
         why=f"{verdict.why}; what is in it is saved first" if verdict.may_go else verdict.why,
         ticket=ticket,
         run=record.run_id,
+        needs_leave=verdict.needs_leave,
     )
 
 

@@ -33,12 +33,15 @@ _ORDER = ("removing", "worktree", "earlier-worktree", "run-repositories", "orpha
 _NICE = 19
 
 
-def sweep(desk: Desk, *, apply: bool, demo: Path | None = None) -> tuple[report.Report, Path]:
+def sweep(
+    desk: Desk, *, apply: bool, packs: bool = False, demo: Path | None = None
+) -> tuple[report.Report, Path]:
     """Clean up, or say what cleaning up would do.
 
     Args:
         desk: the queue and its places.
         apply: whether what may go is removed and mirrors are packed.
+        packs: whether mirrors are packed all the same; that removes nothing of anybody's.
         demo: the folder in which `autopilot demo` plays.
 
     Returns:
@@ -57,7 +60,7 @@ def sweep(desk: Desk, *, apply: bool, demo: Path | None = None) -> tuple[report.
             is_applied=apply,
             items=items,
             deeds=deeds,
-            mirrors=mirrors.maintain(desk) if apply else mirrors.states(desk),
+            mirrors=mirrors.maintain(desk) if apply or packs else mirrors.states(desk),
         )
         file = report.write(told, desk.paths.reports)
     logger("gc").info(
@@ -79,7 +82,7 @@ def tidy(desk: Desk) -> list[Deed]:
     """
     with claimed(desk.paths.state):
         with desk.store.read() as conn:
-            found = [item for item in worktrees(desk, conn) if item.may_go]
+            found = [item for item in worktrees(desk, conn) if item.may_go and not item.needs_leave]
         return _removed(desk, found)
 
 
@@ -98,12 +101,13 @@ def claimed(state: Path) -> Iterator[None]:
     """
     handle = os.open(state / "gc.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            raise RefusedError(
+                "gc-running", "another clean-up is under way", hint="wait until it has ended"
+            ) from exc
         yield
-    except BlockingIOError as exc:
-        raise RefusedError(
-            "gc-running", "another clean-up is under way", hint="wait until it has ended"
-        ) from exc
     finally:
         os.close(handle)
 
