@@ -62,6 +62,8 @@ class Ending:
     """Why we asked it to stop; empty when it ended by itself."""
     is_overdue: bool = False
     """We killed it because it outlived its backstop."""
+    is_success: bool = False
+    """Its own code was 0, which nobody can say of a child that an earlier daemon started."""
 
 
 class Watch:
@@ -202,7 +204,8 @@ class Watch:
                 self._child.poll()
             self._read_journal()
         finally:
-            self.ending = Ending(self._told(), self._asked, self._is_overdue)
+            is_success = self._child is not None and self._child.poll() == 0
+            self.ending = Ending(self._told(), self._asked, self._is_overdue, is_success)
             self._inbox.put(Ended(self.order.key))
         return True
 

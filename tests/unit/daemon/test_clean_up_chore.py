@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from autopilot.config.proc import SpawnError
-from autopilot.daemon.gc.chore import Cleaner
+from autopilot.daemon.gc.chore import FIRST_WAIT_S, Cleaner
 from autopilot.daemon.store import writes
 from autopilot.daemon.watch import Ending
 from autopilot.schemas.publication import PublishOutcome
 from tests.support import queue
-from tests.support.shop import PlayedSupervisor, Stage
+from tests.support.shop import GONE, PlayedSupervisor, Stage
 from tests.support.yard import DAY_S
 
 
@@ -23,6 +23,10 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     writes.turn_on(stage.store, by="test", ignore_window=True)
     yield stage
     stage.store.close()
+
+
+DONE = Ending("the process ended with code 0", is_success=True)
+REFUSED = Ending("the process ended with code 75")
 
 
 class Chore:
@@ -39,8 +43,8 @@ class Chore:
         assert due_ms > self.stage.clock.now_ms()
         return [launch.argv[4] for launch in self.supervisor.launches]
 
-    def end(self) -> None:
-        self.supervisor.end(self.supervisor.launches[-1].order.key, Ending("the process ended with code 0"))
+    def end(self, ending: Ending = DONE) -> None:
+        self.supervisor.end(self.supervisor.launches[-1].order.key, ending)
 
 
 def published(stage: Stage, outcome: PublishOutcome = PublishOutcome.PR_OPENED) -> None:
@@ -95,8 +99,57 @@ def test_a_child_that_cannot_be_started_is_no_fault_of_the_tick(stage: Stage) ->
     chore.tick()
     chore.supervisor.fault = lambda launch: SpawnError("spawn-failed", "no more processes")
     published(stage)
-    chore.tick()
+    assert chore.tick() == ["tidy"]
+    assert chore.tick() == ["tidy"], "not at every tick"
+    chore.supervisor.fault = lambda launch: None
+    stage.clock.advance(FIRST_WAIT_S)
+    assert chore.tick() == ["tidy", "tidy"]
+    chore.end()
+    stage.clock.advance(FIRST_WAIT_S)
+    assert chore.tick() == ["tidy", "tidy"]
     chore.cleaner.close()
+
+
+@pytest.mark.parametrize("ending", [REFUSED, GONE])
+@pytest.mark.parametrize("what", ["tidy", "nightly"])
+def test_a_clean_up_that_ended_badly_is_done_again_after_a_while_that_doubles(
+    stage: Stage, what: str, ending: Ending
+) -> None:
+    chore = Chore(stage)
+    chore.tick()
+    if what == "tidy":
+        published(stage)
+    else:
+        stage.clock.advance(DAY_S)
+    assert chore.tick() == [what]
+    chore.end(ending)
+    for wait_s in (FIRST_WAIT_S, 2 * FIRST_WAIT_S):
+        before = chore.tick()
+        stage.clock.advance(wait_s - 1)
+        assert chore.tick() == before
+        stage.clock.advance(2)
+        assert chore.tick() == [*before, what]
+        chore.end(ending)
+    stage.clock.advance(4 * FIRST_WAIT_S + 1)
+    chore.tick()
+    stage.clock.advance(4 * FIRST_WAIT_S + 1)
+    before = chore.tick()
+    chore.end()
+    stage.clock.advance(8 * FIRST_WAIT_S + 1)
+    assert chore.tick() == before
+
+
+def test_a_night_whose_clean_up_could_not_be_started_is_not_counted_as_cleaned(stage: Stage) -> None:
+    chore = Chore(stage)
+    chore.tick()
+    stage.clock.advance(DAY_S)
+    chore.supervisor.fault = lambda launch: SpawnError("spawn-failed", "no more processes")
+    chore.tick()
+    next_daemon = Chore(stage)
+    assert next_daemon.tick() == ["nightly"]
+    next_daemon.end()
+    next_daemon.tick()
+    assert Chore(stage).tick() == []
 
 
 def test_a_clean_up_has_no_credential_in_reach(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
