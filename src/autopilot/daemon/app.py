@@ -26,6 +26,7 @@ from autopilot.daemon.doors import Doors
 from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.gc.chore import Cleaner
 from autopilot.daemon.inbox import Inbox, Woken
+from autopilot.daemon.interim import leases_kept_up
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
@@ -82,6 +83,7 @@ def run_daemon(
         if lock.left:
             logger("daemon").info(Event.LOCK_INHERITED, file=str(paths.daemon_lock), why=lock.left)
         starts.begin(paths, clock)
+        end_interim = open_things.enter_context(leases_kept_up(paths))
         store = open_store(paths.database, clock, role="daemon")
         open_things.callback(store.close)
         inbox = Inbox()
@@ -89,10 +91,10 @@ def run_daemon(
         supervisor = Supervisor(clock=clock, inbox=inbox)
         shop = Shop(store, paths, clock, supervisor, current, _boot_ms(), procinfo.boot_id())
         open_things.enter_context(signals.told_to(inbox))
-        return _serve(shop, inbox, lock)
+        return _serve(shop, inbox, lock, end_interim)
 
 
-def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
+def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[], None]) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
     log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
     backups = Backups(inbox)
@@ -119,6 +121,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock) -> ExitCode:
             for close in (drafts.close, cleaner.close, backups.close, control.stop):
                 doors.callback(close)
             _begin(shop, loop, control, ready)
+            end_interim()  # recovery has put whatever lives under watch
             clockwork.start()
             doors.callback(clockwork.stop)
             starts.is_up(shop.paths)
