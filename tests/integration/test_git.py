@@ -277,3 +277,19 @@ def test_nothing_is_left_in_the_scratch_folder(git: Git, repo: Repo) -> None:
     git.run("status", cwd=repo.checkout)
     assert [path.name for path in git.scratch.iterdir()] == ["home"]
     assert list((git.scratch / "home").iterdir()) == []
+
+
+@pytest.mark.field_report("GIT-025")
+@pytest.mark.parametrize("user_config", [False, True], ids=["isolated", "the-users"])
+def test_git_025_no_git_of_ours_maintains_anything_by_itself(
+    tmp_path: Path, git: Git, repo: Repo, *, user_config: bool
+) -> None:
+    """GIT-025: a maintenance that outlived its fetch took its lock away while the tree was being copied."""
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[gc]\n\tauto = 1\n[maintenance]\n\tauto = true\n")
+    for key, value in (("gc.auto", "1"), ("maintenance.auto", "true")):
+        git.run("config", key, value, git_dir=repo.remote)
+    ours = replace(git, user_config=user_config, base={**os.environ, "HOME": str(home)})
+    for key, value in (("gc.auto", b"0"), ("maintenance.auto", b"false")):
+        assert ours.run("config", "--get", key, git_dir=repo.remote).strip() == value
