@@ -8,9 +8,9 @@ from tests.support.tree import ROOT
 DOCUMENTS = ROOT / "tests" / "compat" / "documents"
 
 
-def test_an_old_specification_still_loads_and_knows_no_price() -> None:
+def test_an_old_specification_still_loads_and_knows_no_price_and_no_budget() -> None:
     spec = RunSpec.model_validate_json((DOCUMENTS / "run-spec-1-before-prices.json").read_bytes())
-    assert spec.agent.prices == {}
+    assert (spec.agent.prices, spec.limits.phase_tokens) == ({}, {})
 
 
 def test_an_old_result_still_loads_and_tells_of_no_phase() -> None:

@@ -77,6 +77,20 @@ def test_a_ceiling_that_is_reached_exactly_starts_no_further_round(host: Host, r
     assert rounds_played(spec) == 1
 
 
+@pytest.mark.covers("F05")
+def test_rounds_share_the_budget_of_their_phase_and_a_subscription_has_it_too(host: Host, repo: Repo) -> None:
+    steps: Steps = [{"append": {"path": "other.txt", "text": "x"}}, {"spend": {"input_tokens": 60}}]
+    agent = host.agent(steps).model_copy(update={"billing": "subscription"})
+    spec = host.spec(repo, agent, limits=limits(phase_tokens={"plan": 1, "dev": 100}))
+    result = run_here(spec)
+    assert (result.outcome, result.code) == (Outcome.OVER_BUDGET, "phase-budget")
+    assert rounds_played(spec) == 2
+    assert [(each.phase, each.usage.input_tokens) for each in result.phases] == [("dev", 120)]
+    state = read_state(spec.run_dir / "agent-state.json")
+    assert state.circuit_breaker is not None
+    assert (state.circuit_breaker.trigger, state.waiting_for) == (4, "breaker")
+
+
 def test_a_subscription_is_not_stopped_by_notional_dollars(host: Host, repo: Repo) -> None:
     agent = host.agent([*MEND, {"spend": {"usd": 50}}]).model_copy(update={"billing": "subscription"})
     result = run_here(host.spec(repo, agent, limits=limits()))

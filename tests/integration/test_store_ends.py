@@ -28,6 +28,7 @@ ENDS = {
     Outcome.CREDENTIAL: (State.PARKED, Trigger.PARK),
     Outcome.USAGE_LIMIT: (State.QUEUED, Trigger.RELEASE),
     Outcome.OVER_CEILING: (State.PARKED, Trigger.PARK),
+    Outcome.OVER_BUDGET: (State.PARKED, Trigger.PARK),
     Outcome.TIMED_OUT: (State.QUEUED, Trigger.RETRY),
     Outcome.INFRASTRUCTURE: (State.QUEUED, Trigger.RELEASE),
     Outcome.BASE_BRANCH: (State.PARKED, Trigger.PARK),

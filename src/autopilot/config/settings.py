@@ -27,7 +27,7 @@ from autopilot.config.values import (
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Input
-from autopilot.schemas.run import AgentSpec, Identity, Limits
+from autopilot.schemas.run import AgentSpec, Identity, Limits, PaidPhase
 from autopilot.schemas.units import micro_usd
 
 _DAY_S = 86_400
@@ -160,6 +160,18 @@ class Price(Input):
         )
 
 
+class PhaseBudgets(Input):
+    """Most tokens that a phase of a run may use, those from a cache not counted; the run is parked there."""
+
+    plan_tokens: Tokens = Field(description="the plan")
+    dev_tokens: Tokens = Field(description="the work itself, in all its rounds")
+    review_tokens: Tokens = Field(description="the review")
+
+    def of_limits(self) -> dict[PaidPhase, int]:
+        """Give them by the name of the phase."""
+        return {"plan": self.plan_tokens, "dev": self.dev_tokens, "review": self.review_tokens}
+
+
 class Settings(Input):
     """All settings, after defaults, file, environment and flags were laid over each other."""
 
@@ -189,6 +201,7 @@ class Settings(Input):
     schedule: Schedule
     timeouts: Timeouts
     breaker: Breaker
+    phase_budgets: PhaseBudgets
     identity: Identity
     daemon: Daemon
     logs: Logs
@@ -244,4 +257,5 @@ class Settings(Input):
             gate_s=self.timeouts.gate_s,
             git_s=self.timeouts.git_s,
             kill_grace_s=self.timeouts.kill_grace_s,
+            phase_tokens=self.phase_budgets.of_limits(),
         )

@@ -51,6 +51,7 @@ _PARKS: Mapping[Outcome, WaitingFor] = MappingProxyType(
         Outcome.GATES_FAILED: WaitingFor.BREAKER,
         Outcome.NO_CHANGES: WaitingFor.NO_CHANGES,
         Outcome.OVER_CEILING: WaitingFor.BUDGET,
+        Outcome.OVER_BUDGET: WaitingFor.BREAKER,
         Outcome.CREDENTIAL: WaitingFor.CREDENTIAL,
         Outcome.AGENT_MISSING: WaitingFor.CONFIGURATION,
         Outcome.CONFIGURATION: WaitingFor.CONFIGURATION,
@@ -168,6 +169,7 @@ def _after_result(
             Outcome.GATES_FAILED
             | Outcome.NO_CHANGES
             | Outcome.OVER_CEILING
+            | Outcome.OVER_BUDGET
             | Outcome.CREDENTIAL
             | Outcome.AGENT_MISSING
             | Outcome.CONFIGURATION

@@ -32,12 +32,14 @@ _PARKED: Mapping[Outcome, WaitingFor] = {
     Outcome.CREDENTIAL: WaitingFor.CREDENTIAL,
     Outcome.GATES_FAILED: WaitingFor.BREAKER,
     Outcome.OVER_CEILING: WaitingFor.BUDGET,
+    Outcome.OVER_BUDGET: WaitingFor.BREAKER,
     Outcome.AGENT_MISSING: WaitingFor.CONFIGURATION,
 }
 # A run's own breaker: the number of its trigger in the state document, and what is told of it.
 _TRIPPED: Mapping[Outcome, tuple[int, str]] = {
     Outcome.GATES_FAILED: (1, "build or test retries exhausted"),
     Outcome.OVER_CEILING: (4, "the run's cost ceiling is reached"),
+    Outcome.OVER_BUDGET: (4, "a phase has passed its token budget"),
     Outcome.AGENT_MISSING: (5, "the agent cannot be started"),
 }
 _CAUSES: Mapping[int, str] = {1: "retries-exhausted", 4: "budget", 5: "infrastructure"}

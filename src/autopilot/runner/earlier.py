@@ -31,7 +31,7 @@ INTERRUPTED = frozenset(
     {
         LOST,
         *(Outcome.USAGE_LIMIT, Outcome.STOPPED, Outcome.TIMED_OUT, Outcome.OVER_CEILING),
-        *(Outcome.INFRASTRUCTURE, Outcome.CREDENTIAL),
+        *(Outcome.OVER_BUDGET, Outcome.INFRASTRUCTURE, Outcome.CREDENTIAL),
     }
 )
 """Ends that say nothing against the work done until then: paid for once, it is carried on."""

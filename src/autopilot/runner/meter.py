@@ -1,4 +1,4 @@
-"""What a run has spent, from the counters its agent processes show.
+"""What a run has spent and its phases have used, from the counters its agent processes show.
 
 Must not read a price or a clock. A run counts at the largest spend ever recorded for it: a repeated reading
 adds nothing, a lower one refunds nothing.
@@ -56,3 +56,33 @@ class Meter:
     def lost_sight(self) -> Meter:
         """A process ended without telling what it had spent: the total is only a lower bound now."""
         return replace(self, is_known=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenMeter:
+    """Tokens of one phase. An adapter counts those of a process up: a lower reading is no new counter.
+
+    Those read from a cache are not counted: an agent reads its whole conversation from it at every turn.
+    """
+
+    budget: int | None = None
+    base: int = 0
+    last: int = 0
+
+    @property
+    def total(self) -> int:
+        """What the phase has used so far, as far as it is known."""
+        return self.base + self.last
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether the budget is passed."""
+        return self.budget is not None and self.total > self.budget
+
+    def next_process(self) -> TokenMeter:
+        """A new process counts from zero again."""
+        return TokenMeter(self.budget, self.total)
+
+    def read(self, tokens: int) -> TokenMeter:
+        """Take a reading of the present process's counters."""
+        return replace(self, last=max(self.last, tokens))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.meter import Meter
+from autopilot.runner.meter import Meter, TokenMeter
 from autopilot.schemas.run import Outcome, PhaseUsage, RunResult, Usage
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Notebook:
         self.denials: tuple[str, ...] = ()
         self.resets_ms: int | None = None
         self.final_text = ""
-        self._phase: PaidPhase = "dev"
+        self.phase: PaidPhase = "dev"
+        self._tokens: dict[PaidPhase, TokenMeter] = {}
         self._rounds: list[PhaseUsage] = []
         self._warnings: dict[str, None] = {}
 
@@ -65,15 +66,26 @@ class Notebook:
 
     def begin_process(self, phase: PaidPhase) -> None:
         """Begin to count for a new agent process of a phase."""
-        self._phase = phase
+        self.phase = phase
         self.meter = self.meter.next_process()
+        self._tokens[phase] = self.tokens(phase).next_process()
+
+    def tokens(self, phase: PaidPhase) -> TokenMeter:
+        """Give what a phase has used of its budget."""
+        return self._tokens.get(phase, TokenMeter(self.spec.limits.phase_tokens.get(phase)))
+
+    def read_tokens(self, tokens: int) -> TokenMeter:
+        """Take a reading of the present process's counters, and give what its phase has used."""
+        self._tokens[self.phase] = self.tokens(self.phase).read(tokens)
+        return self._tokens[self.phase]
 
     def take_usage(self, usage: Usage) -> None:
         """Add what one agent process used; its cost is what the meter has counted since the one before."""
         before_micro_usd = sum(each.usage.cost_micro_usd for each in self._rounds)
         cost_micro_usd = max(0, self.meter.total_micro_usd - before_micro_usd)
         used = usage.model_copy(update={"cost_micro_usd": cost_micro_usd})
-        self._rounds.append(PhaseUsage(phase=self._phase, usage=used))
+        self._rounds.append(PhaseUsage(phase=self.phase, usage=used))
+        self.read_tokens(usage.input_tokens + usage.output_tokens)
         if not usage.known:
             self.meter = self.meter.lost_sight()
 

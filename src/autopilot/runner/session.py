@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from autopilot.runner.meter import Meter
     from autopilot.runner.shop import Shop
     from autopilot.schemas.errors import AutopilotError
+    from autopilot.schemas.run import PaidPhase
 
-_CEILING, _HOPELESS = "ceiling", "hopeless"
+_CEILING, _BUDGET, _HOPELESS = "ceiling", "phase-budget", "hopeless"
 _SPOKEN_CHARS = 500
 _MAX_SPOKEN = 2000
 _SPEND_PAUSE_S = 0.5
@@ -57,7 +58,7 @@ def play(shop: Shop, order: Order) -> AgentReport:
     """Run the agent to its end and give its report; its usage is in the notebook, whatever happens.
 
     Raises:
-        RunFailure: it could not be started, or was stopped.
+        RunFailure: it could not be started, or was stopped, also because its phase has used what it may.
         CeilingError: it was stopped because the run has spent what it may.
         ConfigError: its configuration cannot work.
     """
@@ -140,7 +141,10 @@ class _Ear:
             notebook.meter = notebook.meter.read(event.cost_micro_usd, is_priced=event.is_priced)
             if self._shop.clock.monotonic_s() - self._told_s >= _SPEND_PAUSE_S:
                 self.tell_spend()
-        return _CEILING if notebook.meter.is_over else None
+        if notebook.meter.is_over:
+            return _CEILING
+        used = notebook.read_tokens(event.input_tokens + event.output_tokens)
+        return _BUDGET if used.is_over else None
 
     def tell_spend(self) -> None:
         """Tell the run's spend so far, if it has changed."""
@@ -203,6 +207,8 @@ class _Close:
         if reason == _CEILING:
             self.shop.tell(Event.CEILING_REACHED, limit_micro_usd=limits.run_ceiling_micro_usd)
             return over_ceiling(self.shop.notebook.meter)
+        if reason == _BUDGET:
+            return over_budget(self.shop, self.order.phase)
         if reason == "output-ceiling":
             what = f"the agent printed more than {limits.output_bytes} bytes"
             return RunFailure(Outcome.AGENT_FAILED, "agent-output-ceiling", what, hint="see the agent's log")
@@ -215,6 +221,17 @@ def over_ceiling(meter: Meter) -> CeilingError:
     what = f"the run has reached its cost ceiling: {format_usd(spent)} of {format_usd(limit)}"
     hint = "raise run_ceiling_usd, or make the ticket smaller, then resume"
     return CeilingError("run-ceiling", what, limit=limit, spent=spent, hint=hint)
+
+
+def over_budget(shop: Shop, phase: PaidPhase) -> RunFailure:
+    """Tell of a phase that has used more tokens than it may, and build the failure."""
+    meter = shop.notebook.tokens(phase)
+    budget = meter.budget or 0
+    shop.tell(Event.CEILING_REACHED, phase=phase, limit_tokens=budget, used_tokens=meter.total)
+    what = f"the phase {phase} has passed its token budget: {meter.total} of {budget} tokens"
+    larger = f"{phase}_tokens in [phase_budgets], for instance to {2 * budget}"
+    hint = f"make the ticket smaller, or raise {larger}; then: autopilot resume {shop.spec.ticket_id}"
+    return RunFailure(Outcome.OVER_BUDGET, "phase-budget", what, hint=hint)
 
 
 def _quoted(value: str) -> str:

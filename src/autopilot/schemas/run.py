@@ -16,6 +16,7 @@ from autopilot.schemas.units import MAX_RUN_MICRO_USD
 
 Seconds = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=0, le=10**15)]
+Budget = Annotated[int, Field(ge=1, le=10**12)]
 PaidPhase = Literal["plan", "dev", "review"]
 """The phases in which an agent is paid."""
 
@@ -71,6 +72,9 @@ class Limits(Record):
     kill_grace_s: Seconds = 10
     rounds: int = Field(default=3, ge=1, le=3, description="times the agent may try to get the gates green")
     output_bytes: int = Field(default=512 * 1024 * 1024, gt=0, description="most an agent may print")
+    phase_tokens: dict[PaidPhase, Budget] = Field(
+        default_factory=dict, description="most tokens a phase may use, those from a cache not counted"
+    )
 
 
 class Lease(Record):
@@ -150,6 +154,7 @@ class Outcome(StrEnum):
     CREDENTIAL = "credential"
     USAGE_LIMIT = "usage-limit"
     OVER_CEILING = "over-ceiling"
+    OVER_BUDGET = "over-budget"
     TIMED_OUT = "timed-out"
     INFRASTRUCTURE = "infrastructure"
     BASE_BRANCH = "base-branch"

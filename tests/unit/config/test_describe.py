@@ -38,7 +38,7 @@ def test_every_key_is_on_the_page_with_its_default_and_what_it_does() -> None:
 
 
 def test_a_name_with_a_unit_is_a_number_and_a_number_of_a_size_has_its_unit() -> None:
-    units = ("_s", "_usd", "_gib", "_mib", "_percent", "_days")
+    units = ("_s", "_usd", "_gib", "_mib", "_percent", "_days", "_tokens")
     counts = {
         "max_parallel_agents", "per_repo_parallel", "max_open_drafts", "attempts_per_ticket",
         "releases_per_ticket", "sessions_per_ticket", "tokens_per_ticket", "max_ask_rounds", "open_after",

@@ -28,6 +28,7 @@ READ_AS = {
         f"prices.<name>.{key}_usd_per_mtok": r"agent\.prices\b"
         for key in ("input", "output", "cache_read", "cache_write")
     },
+    **{f"phase_budgets.{key}_tokens": r"limits\.phase_tokens\b" for key in ("plan", "dev", "review")},
     "repo.name": r"repo\.name\b",
     "repo.path": r"\.fetch_from\b",
     "repo.url": r"\.fetch_from\b",

@@ -62,6 +62,7 @@ PARKED = {
     Outcome.GATES_FAILED: WaitingFor.BREAKER,
     Outcome.NO_CHANGES: WaitingFor.NO_CHANGES,
     Outcome.OVER_CEILING: WaitingFor.BUDGET,
+    Outcome.OVER_BUDGET: WaitingFor.BREAKER,
     Outcome.CREDENTIAL: WaitingFor.CREDENTIAL,
     Outcome.AGENT_MISSING: WaitingFor.CONFIGURATION,
     Outcome.CONFIGURATION: WaitingFor.CONFIGURATION,

@@ -116,6 +116,18 @@ def test_the_blocks_of_one_message_count_its_usage_once() -> None:
     assert not agent.usage().known
 
 
+def test_tokens_are_told_while_it_works_once_for_each_message() -> None:
+    usage = {"input_tokens": 10, "cache_creation_input_tokens": 5, "output_tokens": 1}
+    first = {"type": "assistant", "message": {"id": "a", "usage": usage, "content": []}}
+    second = {"type": "assistant", "message": {"id": "b", "usage": usage, "content": []}}
+    grown = {
+        "type": "assistant",
+        "message": {"id": "a", "usage": {**usage, "output_tokens": 7}, "content": []},
+    }
+    events = ClaudeAgent().feed(lines(first, first, second, grown))
+    assert events == [Spent(None, 15, 1), Spent(None, 30, 2), Spent(None, 30, 8)]
+
+
 @pytest.mark.parametrize("cost", [None, -1, float("nan"), float("inf"), "0.1", True])
 def test_a_result_without_a_usable_cost_is_of_unknown_cost(cost: object) -> None:
     report, _ = play(lines({**RESULT, "total_cost_usd": cost}))

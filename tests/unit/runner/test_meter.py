@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms
-from autopilot.runner.meter import Meter
+from autopilot.runner.meter import Meter, TokenMeter
 
 CEILING = 1_000_000
 
@@ -88,3 +88,28 @@ def test_a_count_that_is_none_counts_nothing(value: object) -> None:
 def test_a_time_that_is_none_is_not_guessed(value: object) -> None:
     assert epoch_ms(value) is None
     assert epoch_ms(1_800_000_000) == 1_800_000_000_000
+
+
+@pytest.mark.covers("F05")
+@pytest.mark.parametrize(
+    ("budget", "readings", "total", "is_over"),
+    [
+        (None, (10**12,), 10**12, False),
+        (100, (), 0, False),
+        (100, (60, 100), 100, False),
+        (100, (60, 101), 101, True),
+        (100, (101, 60), 101, True),
+        (100, (90, 20), 90, False),
+    ],
+)
+def test_a_phase_is_over_once_it_has_passed_its_budget(
+    budget: int | None, readings: tuple[int, ...], total: int, is_over: bool
+) -> None:
+    meter = TokenMeter(budget)
+    for reading in readings:
+        meter = meter.read(reading)
+    assert (meter.total, meter.is_over) == (total, is_over)
+
+
+def test_the_processes_of_a_phase_share_its_budget() -> None:
+    assert TokenMeter(100).read(60).next_process().read(41).is_over

@@ -78,3 +78,17 @@ def test_a_clock_that_went_back_gives_no_result_that_ends_before_it_began() -> N
 def test_every_kind_of_error_has_its_outcome(error: AutopilotError, outcome: Outcome) -> None:
     failure = as_failure(error)
     assert (failure.outcome, failure.code) == (outcome, error.code)
+
+
+@pytest.mark.covers("F04", "F05")
+def test_each_phase_has_its_own_tokens_dollars_and_budget() -> None:
+    limits = spec().limits.model_copy(update={"phase_tokens": {"plan": 100, "dev": 100}})
+    book = Notebook(spec().model_copy(update={"limits": limits}), started_ms=5)
+    for phase, cost, tokens in (("plan", 300, 80), ("dev", 200, 60), ("dev", 50, 41), ("review", 7, 10**6)):
+        book.begin_process(phase)  # type: ignore[arg-type]
+        book.meter = book.meter.read(cost)
+        book.take_usage(Usage(cost_micro_usd=cost, known=True, input_tokens=tokens))
+    told = {each.phase: (each.usage.cost_micro_usd, each.usage.tokens) for each in book.phases()}
+    assert told == {"plan": (300, 80), "dev": (250, 101), "review": (7, 10**6)}
+    assert [book.tokens(phase).is_over for phase in ("plan", "dev", "review")] == [False, True, False]
+    assert book.usage().cost_micro_usd == 557

@@ -61,7 +61,8 @@ class ClaudeStream:
         self.lines = JsonLines()
         self.facts = ClaudeFacts()
         self.prices: Mapping[str, TokenPrice] = {}
-        self._usages: dict[str, Mapping[str, Any]] = {}
+        self._usages: dict[str, tuple[int, int, int]] = {}
+        self._counted = (0, 0, 0)
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
         """Take the next piece of output."""
@@ -115,10 +116,10 @@ class ClaudeStream:
     def _assistant(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         message = mapping(event.get("message"))
         self.facts.error = text(event.get("error")) or self.facts.error
+        said: list[AgentEvent] = []
         if message.get("model") != _SYNTHETIC:
             # The blocks of one message repeat its id and its usage: counted once.
-            self._usages[text(message.get("id"))] = mapping(message.get("usage"))
-        said: list[AgentEvent] = []
+            said += self._count(text(message.get("id")), mapping(message.get("usage")))
         for block in items(message.get("content")):
             if block.get("type") == "text" and (words := text(block.get("text"))):
                 said.append(Spoke(words))
@@ -185,13 +186,24 @@ class ClaudeStream:
                 sum(count(m.get("cacheReadInputTokens")) for m in models),
                 is_priced=self.facts.is_priced,
             )
-        each = list(self._usages.values())
-        return Spent(
-            known,
-            sum(count(u.get("input_tokens")) + count(u.get("cache_creation_input_tokens")) for u in each),
-            sum(count(u.get("output_tokens")) for u in each),
-            sum(count(u.get("cache_read_input_tokens")) for u in each),
+        return Spent(known, *self._counted)
+
+    def _count(self, message_id: str, usage: Mapping[str, Any]) -> list[AgentEvent]:
+        """Take a message's usage in place of what it told before; only a change is told on."""
+        now = (
+            count(usage.get("input_tokens")) + count(usage.get("cache_creation_input_tokens")),
+            count(usage.get("output_tokens")),
+            count(usage.get("cache_read_input_tokens")),
         )
+        before = self._usages.get(message_id, (0, 0, 0))
+        self._usages[message_id] = now
+        if now == before:
+            return []
+        fresh, written, cached = (
+            total - old + new for total, old, new in zip(self._counted, before, now, strict=True)
+        )
+        self._counted = (fresh, written, cached)
+        return [Spent(None, *self._counted)]
 
 
 def _has_tool_result(event: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from autopilot.runner.message import without_places
 from autopilot.runner.phases import commit
 from autopilot.runner.phases.checking import check
 from autopilot.runner.prompt import Situation, write_prompt
-from autopilot.runner.session import over_ceiling, play
+from autopilot.runner.session import over_budget, over_ceiling, play
 from autopilot.runner.untrusted import new_nonce
 from autopilot.runner.worktree import check_place
 from autopilot.schemas.gate import ungreen
@@ -75,6 +75,8 @@ def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: 
     shop.go_on()
     if shop.notebook.meter.is_over:
         raise over_ceiling(shop.notebook.meter)
+    if shop.notebook.tokens("dev").is_over:
+        raise over_budget(shop, "dev")
     check_place(ready.workspace)
     spec = shop.spec
     report = play(
