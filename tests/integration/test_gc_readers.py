@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,10 @@ import pytest
 from autopilot.config.removal import remove_tree
 from autopilot.daemon import desk as verbs
 from autopilot.daemon import review, view
+from autopilot.runner.salvage import salvages
+from autopilot.runner.state import read_state
+from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
 from tests.support.cli import Cli
 from tests.support.shop import Stage
@@ -120,3 +125,60 @@ def test_the_digest_tells_how_large_the_mirrors_are_and_what_could_be_cleaned_up
     assert "1 to clean up" in text
     (yard.stage.paths.reports / "gc-report-99999999T000000Z.json").write_text("{")
     assert "## Disk" not in gather.write(desk.store, desk.paths, desk.settings, desk.clock).read_text()
+
+
+@pytest.mark.covers("S02")
+def test_before_a_worktree_goes_logs_reports_and_the_diff_of_a_run_are_copied_out(yard: Yard) -> None:
+    spec = yard.run()
+    kept = {
+        "events.jsonl": "{}\n",
+        "agent-1.log": "what the agent said",
+        "prompt-1.md": "what it was told",
+        "gates/1/build.log": "what the build said",
+        "gates/1/tests.xml": "<testsuite/>",
+        ".pipeline/phases.json": "{}",
+        ".pipeline/triage/output.md": "triage",
+    }
+    for name, text in kept.items():
+        file = (spec.worktree if name.startswith(".pipeline") else spec.run_dir) / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    yard.publish(spec)
+    yard.sweep(apply=True)
+    assert not spec.worktree.exists()
+    state = read_state(spec.run_dir / "agent-state.json")
+    copied = Path(str(state.artifacts_path))
+    assert {name: (copied / name).read_text() for name in kept} == kept
+    assert read_state(copied / "agent-state.json").run_id == spec.run_id
+    [saved] = salvages(yard.stage.paths.salvage / "T-1")
+    assert saved.patch is not None
+    assert "+right" in saved.patch.read_text()
+    assert "answer.txt" in saved.files
+
+
+@pytest.mark.covers("S04", "S06")
+def test_status_log_and_resume_take_a_tidied_ticket_for_finished_and_one_without_a_removal_for_broken(
+    yard: Yard, tmp_path: Path
+) -> None:
+    tidied, broken = yard.run(), yard.run("Another")
+    for spec in (tidied, broken):
+        line = {"ts": 1, "event": "run.started", "run": spec.run_id}
+        (spec.run_dir / "events.jsonl").write_text(json.dumps(line) + "\n")
+    yard.publish(tidied)
+    yard.end(broken, Outcome.ASKED)
+    yard.sweep(apply=True)
+    remove_tree(broken.worktree)
+    remove_tree(tidied.run_dir)
+    cli = Cli(tmp_path / "home")
+    for name, spec in (("T-1", tidied), ("T-2", broken)):
+        assert spec.run_id in cli.told("logs", name, "--json")
+    status = json.loads(cli.told("status", "--json"))
+    assert [one["id"] for one in status["parked"]] == ["T-2"]
+    refused = cli.call("resume", "T-1", "--json")
+    [why] = refused.json()["refused"]
+    assert (refused.code, why["code"]) == (ExitCode.REFUSED, "not-parked")
+    assert "T-1 is published" in why["what"]
+    assert "nobody wrote down" in cli.told("show", "T-2")
+    cli.told("resume", "T-2")
+    assert yard.stage.state("T-2") is State.QUEUED
+    assert yard.stage.state("T-1") is State.PUBLISHED

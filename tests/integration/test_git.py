@@ -291,5 +291,5 @@ def test_git_025_no_git_of_ours_maintains_anything_by_itself(
     for key, value in (("gc.auto", "1"), ("maintenance.auto", "true")):
         git.run("config", key, value, git_dir=repo.remote)
     ours = replace(git, user_config=user_config, base={**os.environ, "HOME": str(home)})
-    for key, value in (("gc.auto", b"0"), ("maintenance.auto", b"false")):
-        assert ours.run("config", "--get", key, git_dir=repo.remote).strip() == value
+    for key, said in (("gc.auto", b"0"), ("maintenance.auto", b"false")):
+        assert ours.run("config", "--get", key, git_dir=repo.remote).strip() == said

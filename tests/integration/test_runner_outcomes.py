@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.daemon.breaker import after_attempt
+from autopilot.daemon.decide import production
+from autopilot.daemon.rules import Rules
+from autopilot.daemon.store.rows import Breaker
 from autopilot.runner.state import read_state
 from autopilot.schemas.machine import WaitingFor
 from autopilot.schemas.run import AgentSpec, Outcome, RunSpec
@@ -117,6 +121,25 @@ def test_red_gates_go_back_to_the_agent_three_times_and_then_trip_the_breaker(ho
     assert state.circuit_breaker.checkpoint is not None
     assert (state.circuit_breaker.checkpoint.phase, state.circuit_breaker.checkpoint.iteration) == (2, 3)
     assert (spec.worktree / "answer.txt").read_text() == "wrong 2\n"
+
+
+@pytest.mark.covers("E04")
+def test_a_runs_own_breaker_and_the_launch_breaker_know_nothing_of_each_other(host: Host, repo: Repo) -> None:
+    """Red gates trip the run's own and leave work to look at; an agent that fails counts for launches only."""
+    rounds: list[Steps] = [[{"write": {"path": "answer.txt", "text": f"wrong {each}"}}] for each in range(3)]
+    failing: list[Steps] = [[{"exit": 1}]]
+    ends = {}
+    for attempt, played, is_tripped, failures in ((1, rounds, True, 0), (2, failing, False, 1)):
+        spec = host.spec(repo, host.agent(*played), attempt=attempt)
+        result = run_here(spec)
+        own = read_state(spec.run_dir / "agent-state.json").circuit_breaker
+        assert (own is not None and own.tripped) is is_tripped
+        before = Breaker(scope="agent:mine")
+        made = production(result)
+        after = after_attempt(before, spec.run_id, made, now_ms=0, rules=Rules())
+        assert (after.state, after.failures) == ("closed", failures)
+        ends[result.outcome] = made.produced
+    assert ends == {Outcome.GATES_FAILED: True, Outcome.AGENT_FAILED: False}
 
 
 @pytest.mark.covers("O31")
