@@ -125,7 +125,7 @@ def test_red_gates_go_back_to_the_agent_three_times_and_then_trip_the_breaker(ho
 
 @pytest.mark.covers("E04")
 def test_a_runs_own_breaker_and_the_launch_breaker_know_nothing_of_each_other(host: Host, repo: Repo) -> None:
-    """Red gates trip the run's own and leave work to look at; an agent that fails counts for launches only."""
+    """Red gates trip the run's own alone; an agent that fails counts for launches alone."""
     rounds: list[Steps] = [[{"write": {"path": "answer.txt", "text": f"wrong {each}"}}] for each in range(3)]
     failing: list[Steps] = [[{"exit": 1}]]
     ends = {}

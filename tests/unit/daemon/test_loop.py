@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -279,25 +277,3 @@ class TestSlots:
         stage.clock.advance(90)
         loop.tick()
         assert stage.state() is State.RUNNING
-
-
-@pytest.mark.covers("F03")
-def test_sessions_that_a_person_starts_take_no_slot(stage: Stage, tmp_path: Path) -> None:
-    """The same program, in the ticket's own worktree: only what the runner starts counts."""
-    program = tmp_path / "claude"
-    program.symlink_to(sys.executable)
-    wait = "import sys; sys.stdin.read()"
-    worktree = stage.paths.worktree("T-1")
-    worktree.mkdir(parents=True)
-    sessions = [
-        subprocess.Popen([str(program), "-c", wait], stdin=subprocess.PIPE, cwd=worktree) for _ in range(3)
-    ]
-    try:
-        for repo in ("shop", "till"):
-            queue.add(stage.store, repo=repo)
-        Loop(stage.shop).tick()
-        assert len(stage.run_specs()) == stage.shop.rules.max_parallel_agents == 2
-        assert [session.poll() for session in sessions] == [None] * 3
-    finally:
-        for session in sessions:
-            session.communicate()
