@@ -1,4 +1,4 @@
-"""What wakes the loop by the clock. A job only leaves a message: nothing is done on the scheduler's thread.
+"""What wakes the loop by the clock. A job only leaves a message, on the scheduler's own thread.
 
 Must not keep jobs anywhere but in memory (APScheduler pickles them, and drops rows it cannot read) and must
 not believe that a job ran: what fell due is asked of the store.
@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from apscheduler.events import EVENT_JOB_ERROR, EVENT_JOB_MAX_INSTANCES, EVENT_JOB_MISSED
-from apscheduler.executors.pool import ThreadPoolExecutor
+from apscheduler.executors.debug import DebugExecutor
 from apscheduler.jobstores.memory import MemoryJobStore
 from apscheduler.schedulers.background import BackgroundScheduler
 from apscheduler.triggers.date import DateTrigger
@@ -116,7 +116,7 @@ def _read(clock: Clock) -> tuple[int, int, int]:
 def _background_scheduler() -> Any:  # noqa: ANN401 - APScheduler ships no types
     return BackgroundScheduler(
         jobstores={"default": MemoryJobStore()},
-        executors={"default": ThreadPoolExecutor(1)},
+        executors={"default": DebugExecutor()},  # on its own thread: a second one may be refused us later
         job_defaults={"misfire_grace_time": None, "coalesce": True, "max_instances": 1},
         timezone=UTC,
     )
