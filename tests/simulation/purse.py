@@ -25,7 +25,7 @@ class Purse:
         if micro_usd:
             self._payments.append((self._clock.elapsed_ms, micro_usd))
 
-    def in_a_day(self) -> int:
-        """Everything paid in the last 24 hours, whatever the clock was set to."""
-        after_ms = self._clock.elapsed_ms - ROLLING_MS + SLACK_MS
+    def in_a_day(self, *, slack_ms: int) -> int:
+        """Everything paid in the last 24 hours, or almost, whatever the clock was set to."""
+        after_ms = self._clock.elapsed_ms - ROLLING_MS + slack_ms
         return sum(amount for at_ms, amount in self._payments if at_ms > after_ms)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.simulation import many
@@ -10,6 +12,8 @@ from tests.simulation.mutants import BY_NAME
 SEEDS = "1-1000"
 """Most hide in fewer than fifty; the rarest in some hundred."""
 
+_TOLD = re.compile(r"^seed (?P<seed>\d+): .+ \| replay: script/soak --replay (?P=seed) -v$", re.MULTILINE)
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
@@ -17,5 +21,8 @@ SEEDS = "1-1000"
 def test_a_planted_fault_is_found_by_an_invariant(name: str) -> None:
     done = many.start("--mutant", name, "--seeds", SEEDS)
     assert done.returncode == 1, f"not found: {done.stdout}"
-    assert "replay: script/soak --replay" in done.stdout, done.stdout
+    told = _TOLD.search(done.stdout)
+    assert told is not None, done.stdout
+    again = many.start("--mutant", name, "--replay", told["seed"])
+    assert told[0] in again.stdout, "the one line does not replay what was found"
     assert "the loop contained" not in done.stdout, "it only crashed, which any test would have shown"

@@ -71,10 +71,9 @@ class World:
         self._trouble = self.chance.one_of((0.0, 1.0, 1.0, 2.0))
         self._is_mixing = False
         self._config = 0
-        self._stamp = 0
-        self._started = 0
-        self._shas = 0
+        self._stamp = self._started = self._shas = 0
         self.highest_ceiling = 0
+        self.is_steady = True  # neither the clock was set nor the configuration changed
         self.change_config(0)
         self.invariants = Invariants(self, paths.database)
         self._fields = vault.open(self.clock, self.entropy)
@@ -203,7 +202,8 @@ class World:
 
     def change_config(self, number: int | None = None) -> None:
         """Another configuration is in force from the next tick on."""
-        self._config = self.chance.between(0, len(configs.variants()) - 1) if number is None else number
+        wanted = self.chance.between(0, len(configs.variants()) - 1) if number is None else number
+        self.is_steady, self._config = self.is_steady and wanted == self._config, wanted
         self._stamp += 1
         self.paths.config_file.write_text(f"# {self._config}\n")
         os.utime(self.paths.config_file, ns=(0, self._stamp))
@@ -241,6 +241,7 @@ class World:
                 ms = self.chance.one_of([_DAY_MS, -_DAY_MS, _HOUR_MS, -_HOUR_MS, 45_000])
                 self.note(f"the clock is set by {ms} ms")
                 self.clock.jump(ms)
+                self.is_steady = False
                 if self.life is None:
                     self.clock.is_lost()
             case "sleep":
