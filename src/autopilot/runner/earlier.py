@@ -5,6 +5,7 @@ Must not throw anything away: what is not carried on stays under its rescue ref 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.config.paths import RESULT_FILE
 from autopilot.runner.owned import maker_of
-from autopilot.runner.salvage import RESCUE_REPOSITORY, Finding, UnsavedError, salvage
+from autopilot.runner.salvage import RESCUE_REPOSITORY, Finding, UnsavedError, salvage, salvages
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome, RunResult
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from autopilot.runner.shop import Shop
     from autopilot.runner.worktree import Workspace
-    from autopilot.schemas.salvage import Salvage
+    from autopilot.schemas.salvage import Salvage, WorktreeRecord
 
 LOST = "lost"
 INTERRUPTED = frozenset(
@@ -35,6 +36,7 @@ INTERRUPTED = frozenset(
     }
 )
 """Ends that say nothing against the work done until then: paid for once, it is carried on."""
+_ATTEMPT = re.compile(r"-a([0-9]+)-")
 _MAX_RESULT_BYTES = 64 * 1024 * 1024
 _MAX_NAMED = 20
 
@@ -64,15 +66,33 @@ class Earlier:
 
 
 def save_earlier(shop: Shop) -> Earlier | None:
-    """Save what stands in the worktree's place, before a new one is cut there.
+    """Save what stands in the worktree's place, before a new one is cut there; give what to carry on.
+
+    That is the work of the last attempt whose agent had begun: one that ended before, because no worktree
+    could be made for instance, holds nothing but parts of what it should have carried on itself.
 
     Raises:
         OSError: our own folders cannot be written.
     """
     spec = shop.spec
     record = maker_of(spec.worktree, runs=spec.run_dir.parent, ticket_id=spec.ticket_id)
-    if record is None:
+    standing = _saved(shop, record) if record is not None else None
+    last = _last_begun(shop)
+    if record is not None and record.run_id == last:
+        chosen = standing
+    else:
+        chosen = _saved_before(shop, last) or standing
+    if chosen is None:
         return None
+    ended = _ended(spec.run_dir.parent / chosen.run_id)
+    if standing is None or chosen.run_id != standing.run_id:
+        _tell(shop, chosen, ended)
+    return Earlier(chosen, ended)
+
+
+def _saved(shop: Shop, record: WorktreeRecord) -> Salvage | None:
+    """Save the worktree that a run made and that stands in our place; None where nothing is to be saved."""
+    spec = shop.spec
     run_dir = spec.run_dir.parent / record.run_id
     ended = _ended(run_dir)
     finding = Finding(
@@ -80,7 +100,7 @@ def save_earlier(shop: Shop) -> Earlier | None:
         folder=spec.worktree,
         run_dir=run_dir,
         mirror=spec.repo.mirror,
-        place=spec.salvage_dir or spec.run_dir / "salvage",
+        place=_place(shop),
         reason=f"the run {'was lost' if ended == LOST else f'ended as {ended}'}",
     )
     try:
@@ -93,9 +113,50 @@ def save_earlier(shop: Shop) -> Earlier | None:
         return None
     if saved.is_empty:
         return None
+    _tell(shop, saved, ended)
+    return saved
+
+
+def _saved_before(shop: Shop, last: str | None) -> Salvage | None:
+    """Give what an earlier attempt's work was saved as; of no attempt in particular, the first of all."""
+    runs = shop.spec.run_dir.parent
+    found = [
+        one
+        for one in salvages(_place(shop))
+        if one.run_id != shop.spec.run_id
+        and one.ticket_id == shop.spec.ticket_id
+        and last in {None, one.run_id}
+        and (runs / one.run_id / RESCUE_REPOSITORY).is_dir()
+    ]
+    chosen = (found[-1] if last is not None else found[0]) if found else None
+    return None if chosen is None or chosen.is_empty else chosen
+
+
+def _last_begun(shop: Shop) -> str | None:
+    """Name the last of the ticket's earlier runs whose agent was given its prompt."""
+    runs = shop.spec.run_dir.parent.glob(f"{shop.spec.ticket_id}-a*")
+    begun = [
+        (int(number[1]), run.name)
+        for run in runs
+        if run != shop.spec.run_dir
+        and (number := _ATTEMPT.search(run.name)) is not None
+        and _has_agent_begun(shop, run.name)
+    ]
+    return max(begun)[1] if begun else None
+
+
+def _has_agent_begun(shop: Shop, run_id: str) -> bool:
+    return (shop.spec.run_dir.parent / run_id / "prompt-1.md").is_file()
+
+
+def _place(shop: Shop) -> Path:
+    return shop.spec.salvage_dir or shop.spec.run_dir / "salvage"
+
+
+def _tell(shop: Shop, saved: Salvage, ended: str) -> None:
     shop.tell(
         Event.WORK_SALVAGED,
-        of=record.run_id,
+        of=saved.run_id,
         ref=saved.ref,
         head=saved.head,
         files=saved.changed_files,
@@ -103,7 +164,6 @@ def save_earlier(shop: Shop) -> Earlier | None:
         bundle=str(saved.bundle),
         ended=ended,
     )
-    return Earlier(saved, ended)
 
 
 def carry_on(shop: Shop, earlier: Earlier, workspace: Workspace, filters: Mapping[str, str]) -> Earlier:

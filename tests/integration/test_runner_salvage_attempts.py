@@ -1,0 +1,86 @@
+"""An attempt that ends before its agent begins loses nothing of the work that it should have carried on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autopilot.runner import worktree
+from autopilot.runner.failure import RunFailure
+from autopilot.runner.phases import init
+from autopilot.runner.shop import Shop
+from autopilot.schemas.run import Outcome, RunSpec
+from tests.support.repos import Repo
+from tests.support.runs import Host, events_of, run_here
+from tests.support.small_project import small_repo
+
+GOOD: list[dict[str, object]] = [{"write": {"path": "answer.txt", "text": "right\n"}}]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    return Host(tmp_path / "state")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return small_repo(tmp_path / "theirs")
+
+
+def lost_in_the_middle(host: Host, repo: Repo) -> RunSpec:
+    """As daemon and runner leave it when both are killed: edits, and no result."""
+    spec = host.spec(repo)
+    host.cut(spec)
+    (spec.worktree / "answer.txt").write_text("right\n")
+    (spec.worktree / "notes").mkdir()
+    (spec.worktree / "notes" / "new file.txt").write_text("two hundred lines\n" * 200)
+    return spec
+
+
+FULL = RunFailure(Outcome.INFRASTRUCTURE, "worktree-failed", "No space left on device")
+
+
+@pytest.mark.parametrize("has_prompt", [True, False])
+@pytest.mark.parametrize("step", ["cut", "carry_on", "in the middle"])
+def test_work_is_carried_on_past_an_attempt_that_ended_before_its_agent_began(
+    host: Host, repo: Repo, monkeypatch: pytest.MonkeyPatch, step: str, *, has_prompt: bool
+) -> None:
+    first = lost_in_the_middle(host, repo)
+    if has_prompt:
+        (first.run_dir / "prompt-1.md").write_text("Do it")
+
+    def failing(*_: object, **__: object) -> None:
+        raise FULL
+
+    def half(shop: Shop, *_: object) -> None:
+        (shop.spec.worktree / "answer.txt").write_text("half")
+        raise FULL
+
+    for attempt in (2, 3):
+        with monkeypatch.context() as patch:
+            if step == "cut":
+                patch.setattr(worktree, "_checked", failing)
+            else:
+                patch.setattr(init, "carry_on", half if step == "in the middle" else failing)
+            assert run_here(host.spec(repo, host.agent(GOOD), attempt=attempt)).code == "worktree-failed"
+    last = host.spec(repo, host.agent([{"say": "It was nearly done."}]), attempt=4)
+    result = run_here(last)
+    assert result.outcome is Outcome.COMMITTED, result.message
+    assert (last.worktree / "answer.txt").read_text() == "right\n"
+    assert (last.worktree / "notes" / "new file.txt").exists()
+    assert first.run_id in [event["of"] for event in events_of(last, "work.salvaged")]
+    assert "Its edits are in your folder already" in (last.run_dir / "prompt-1.md").read_text()
+
+
+def test_work_that_a_later_agent_took_back_is_not_carried_on_again(host: Host, repo: Repo) -> None:
+    first = lost_in_the_middle(host, repo)
+    (first.run_dir / "prompt-1.md").write_text("Do it")
+    undo: list[dict[str, object]] = [{"run": ["git", "checkout", "."]}, {"run": ["rm", "-r", "notes"]}]
+    second = host.spec(repo, host.agent([*undo, {"exit": 3}]), attempt=2)
+    assert run_here(second).outcome is Outcome.AGENT_FAILED
+    assert not (second.worktree / "notes").exists()
+    third = host.spec(repo, host.agent(GOOD), attempt=3)
+    assert run_here(third).outcome is Outcome.COMMITTED
+    assert first.run_id not in [event["of"] for event in events_of(third, "work.salvaged")]
+    assert not (third.worktree / "notes").exists()
