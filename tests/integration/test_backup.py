@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from autopilot.daemon.inbox import Woken
 from autopilot.daemon.store import backup, copies, migrate, queries_host
 from autopilot.daemon.store.engine import Store, open_store
 from autopilot.schemas.errors import ConfigError, TransientError
+from autopilot.schemas.ticket import Ticket
 from autopilot.schemas.units import MS_PER_S
 from tests.support import queue
 from tests.support.cli import Cli, fill
@@ -38,6 +39,25 @@ class Fate:
 backup.STEP_PAGES = 4
 backup.make(Path(sys.argv[1]), taken_ms=1_767_312_000_000, kind="daily", schema="0001", stop=Fate())
 """
+
+
+class HeldSteps(threading.Event):
+    """Holds the first steps of a copy, each until somebody has written three more times."""
+
+    HELD = 3
+
+    def __init__(self, count: Callable[[], int]) -> None:
+        super().__init__()
+        self.taken = 0
+        self._count = count
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Take a step; where it is held, writers do not wait for the copy."""
+        self.taken += 1
+        if self.taken <= self.HELD:
+            before = self._count()
+            wait_until(lambda: self._count() >= before + 3, 60, "others write while the copy is made")
+        return super().wait(timeout)
 
 
 @pytest.fixture
@@ -63,7 +83,9 @@ def test_dmn_025_a_copy_made_under_many_writes_is_one_moment_and_holds_no_writer
     for number in range(60):
         queue.add(store, f"Ticket {number}", body="x" * 4000)
     monkeypatch.setattr(backup, "STEP_PAGES", 2)
-    written, stop = [], threading.Event()
+    written: list[Ticket] = []
+    stop = threading.Event()
+    steps = HeldSteps(lambda: len(written))
 
     def write_on() -> None:
         other = open_store(store.database, FakeClock(), role="cli")
@@ -75,13 +97,13 @@ def test_dmn_025_a_copy_made_under_many_writes_is_one_moment_and_holds_no_writer
     writer.start()
     try:
         wait_until(lambda: len(written) > 2, 30, "the writer writes")
-        before = len(written)
-        copy = make(store, store.clock.now_ms())
-        during = len(written) - before
+        copy = backup.make(
+            store.database, taken_ms=store.clock.now_ms(), kind="daily", schema=migrate.HEAD, stop=steps
+        )
     finally:
         stop.set()
         writer.join()
-    assert during >= 3, "writers wait for the copy"
+    assert steps.taken > HeldSteps.HELD
     assert copy.fault == ""
     assert 60 < copy.tickets < 60 + len(written)
     assert copies.inspect(copy.path) == copy

@@ -66,7 +66,6 @@ def adopt(shop: Shop, live: LivePublication) -> bool:
     is_ours = shop.is_of_this_boot(publication.boot)
     process = ProcessId(*publication.process) if publication.process and is_ours else None
     order = publisher_order(shop, publication.run_id, fence=publication.fence)
-    order = publisher_order(shop, publication.run_id, fence=publication.fence)
     if process is not None and shop.supervisor.adopt(order, process):
         logger("daemon").info(Event.PUBLISH_ADOPTED, ticket=live.ticket.id, pid=process.pid)
         return True
