@@ -13,8 +13,13 @@ from typing import Final
 
 import pytest
 
-from autopilot.config.paths import Paths
+from autopilot.config.clock import SystemClock
+from autopilot.config.load import load
+from autopilot.daemon.desk import Desk
+from autopilot.daemon.gc.survey import survey
+from autopilot.daemon.store.copies import BACKUP_FOLDER
 from autopilot.schemas.machine import State
+from tests.support.clock import FakeClock
 from tests.support.mortality import Mortality, Plan, mortal_house
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -37,6 +42,7 @@ SWEEPS: Final = (
     *(*BESIDE_A_RUNNER, *BESIDE_A_PUBLISHER, *WITH_A_RUNNER, *WITH_A_PUBLISHER),
 )
 LEAST_KILLS: Final = 200
+WEEKS_MS: Final = 30 * 24 * 3600 * 1000
 UNHEARD_OF: Final = "record_process before"
 """A runner that was started in the very moment, and is not written down yet, is ended and started again."""
 
@@ -75,13 +81,18 @@ def test_a_kill_at_every_step_of_the_path_ends_with_one_draft_and_everything_in_
     if "runner" not in (plan.kills or [plan.role]):
         forgotten = [one for one in mortality.deaths() if one["step"].endswith(UNHEARD_OF)]
         assert lives["runner"] <= 1 + len(forgotten), "the agent is paid once, whatever else dies"
-    assert_no_part_is_left(mortality.house.paths)
+    assert_no_part_is_left_for_ever(mortality)
 
 
-def assert_no_part_is_left(paths: Paths) -> None:
-    """What a write by half leaves is no file that anybody would read."""
-    visible = [path for path in paths.state.rglob("*.part") if not path.name.startswith(".")]
-    assert visible == []
+def assert_no_part_is_left_for_ever(mortality: Mortality) -> None:
+    """What a write by half leaves has a name that nobody reads, and there is somebody who removes it."""
+    paths, later = mortality.house.paths, FakeClock(SystemClock().now_ms() + WEEKS_MS)
+    parts = list(paths.state.rglob("*.part"))
+    assert [path for path in parts if not path.name.startswith(".")] == []
+    with closing(mortality.house.daemon.store()) as store:
+        cleared = {item.path for item in survey(Desk(store, load(paths), paths, later))}
+    cleared |= {paths.runs, paths.state / BACKUP_FOLDER}  # they go with the run; with the next copy
+    assert [path for path in parts if not cleared & {path, *path.parents}] == []
 
 
 def test_the_chains_kill_at_least_as_often_as_promised(
