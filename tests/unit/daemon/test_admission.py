@@ -37,6 +37,7 @@ OPEN_BREAKER = Breaker(
     failure_class="bug",
     opened_ms=NOW - 1,
     cooldown_until_ms=NOW + HOUR,
+    cooldown_ms=HOUR,
 )
 
 SWITCH = Switch(
