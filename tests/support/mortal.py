@@ -67,8 +67,12 @@ class Fate:
             mine = zlib.crc32(step.encode()) % plan["stripes"] == plan["stripe"]
             is_possible = spoil is None or self.role in plan["kills"]
             is_wanted = self.role == plan["role"] and manner in plan["manners"] and mine
+            is_wanted = is_wanted and re.search(plan["steps"], step) is not None
             if is_wanted and is_possible and not self._is_past(step):
-                self._die(step, plan["kills"], spoil)
+                if plan["is_asked"]:
+                    self._ask_to_end(step)
+                else:
+                    self._die(step, plan["kills"], spoil)
 
     def _is_past(self, step: str) -> bool:
         entries = journal.read_lines(self.folder / "deaths.jsonl").entries
@@ -90,6 +94,12 @@ class Fate:
         if self.role in kills:
             os.kill(os.getpid(), signal.SIGKILL)
         self._wait(lambda: self._daemon() not in others)
+
+    def _ask_to_end(self, step: str) -> None:
+        """Send the daemon TERM at this very moment, and go on."""
+        self._append("deaths.jsonl", {"role": self.role, "step": step, "killed": {}})
+        pid, _ = self.me if self.role == "daemon" else self._daemon()
+        os.kill(pid, signal.SIGTERM)
 
     def _daemon(self) -> list[int]:
         known: list[int] = json.loads((self.folder / "daemon.pid").read_text() or "[-1, 0]")

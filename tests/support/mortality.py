@@ -52,6 +52,10 @@ class Plan:
     role: str
     kills: Sequence[str] = ()
     manners: Sequence[str] = EVERY_MANNER
+    steps: str = ""
+    """A pattern of the steps that are meant; empty: every one."""
+    is_asked: bool = False
+    """The daemon is sent TERM at the step, and nobody dies."""
     stripe: int = 0
     stripes: int = 1
 
@@ -75,6 +79,8 @@ class Plan:
                 "role": self.role,
                 "kills": list(self.kills or [self.role]),
                 "manners": list(self.manners),
+                "steps": self.steps,
+                "is_asked": self.is_asked,
                 "stripe": self.stripe,
                 "stripes": self.stripes,
             }
