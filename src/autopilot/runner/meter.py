@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from autopilot.schemas.units import MAX_RUN_MICRO_USD
+
 
 @dataclass(frozen=True, slots=True)
 class Meter:
@@ -22,7 +24,7 @@ class Meter:
     @property
     def total_micro_usd(self) -> int:
         """What the run has spent so far, as far as it is known."""
-        return self.base_micro_usd + self.last_micro_usd
+        return min(self.base_micro_usd + self.last_micro_usd, MAX_RUN_MICRO_USD)
 
     @property
     def left_micro_usd(self) -> int | None:

@@ -12,6 +12,7 @@ from pydantic import Field
 from autopilot.schemas.records import Record
 
 TOKENS_PER_MTOK = 1_000_000
+MAX_SUM = 10**14
 Tokens = Annotated[int, Field(ge=0, le=10**15)]
 Rate = Annotated[int, Field(ge=0, description="millionths of a US dollar for a million tokens")]
 
@@ -25,12 +26,12 @@ class TokenCount(Record):
     cache_write: Tokens = 0
 
     def plus(self, other: TokenCount) -> TokenCount:
-        """Add two counts."""
+        """Add two counts; what is beyond every real run stays at the bound."""
         return TokenCount(
-            input=self.input + other.input,
-            output=self.output + other.output,
-            cache_read=self.cache_read + other.cache_read,
-            cache_write=self.cache_write + other.cache_write,
+            input=min(self.input + other.input, MAX_SUM),
+            output=min(self.output + other.output, MAX_SUM),
+            cache_read=min(self.cache_read + other.cache_read, MAX_SUM),
+            cache_write=min(self.cache_write + other.cache_write, MAX_SUM),
         )
 
     def since(self, earlier: TokenCount) -> TokenCount:

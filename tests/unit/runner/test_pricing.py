@@ -121,6 +121,18 @@ def test_an_agent_that_names_models_without_end_is_bounded(tmp_path: Path) -> No
     assert len(told(tmp_path, *lines).unpriced) <= 21
 
 
+@pytest.mark.parametrize("cost", [{}, {"cost_usd": 1_000_000}])
+def test_absurd_counters_are_bounded_and_their_cost_is_unknown_or_at_the_bound(
+    tmp_path: Path, cost: dict[str, Any]
+) -> None:
+    high = {**IN_OUT, **cost, "input_tokens": 10**15, "cache_write_tokens": 10**15}
+    usage = told(tmp_path, high, IN_OUT, high, high if cost else IN_OUT)
+    assert usage.input_tokens <= 10**15
+    assert not usage.known
+    meter = Meter(None).read(10**12).read(0).read(10**12)
+    assert Usage(cost_micro_usd=meter.total_micro_usd).cost_micro_usd == 10**12
+
+
 def test_an_own_total_takes_the_place_of_the_priced_one_and_is_no_new_counter() -> None:
     meter = Meter(None).read(520_000, is_priced=True).read(500_000)
     assert meter.total_micro_usd == 500_000

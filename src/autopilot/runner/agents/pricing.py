@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from autopilot.config.plain import one_line
 from autopilot.runner.agents.numbers import count
 from autopilot.schemas.price import TokenCount
+from autopilot.schemas.units import MAX_RUN_MICRO_USD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,13 +58,17 @@ class Tally:
 
 
 def priced(used: Mapping[str, TokenCount], prices: Mapping[str, TokenPrice]) -> int | None:
-    """Price tokens by model, in micro-dollars; None when there are none, or one model has no price."""
+    """Price tokens by model, in micro-dollars; None when there are none, or one has no price.
+
+    A sum that no run can cost is a fault of the teller, as it is where an agent tells a cost.
+    """
     costs = [
         price.cost_micro_usd(each) if (price := _price_of(model, prices)) else None
         for model, each in used.items()
     ]
     known = [cost for cost in costs if cost is not None]
-    return sum(known) if costs and len(known) == len(costs) else None
+    is_whole = bool(costs) and len(known) == len(costs)
+    return sum(known) if is_whole and sum(known) <= MAX_RUN_MICRO_USD else None
 
 
 def unpriced(used: Mapping[str, TokenCount], prices: Mapping[str, TokenPrice]) -> tuple[str, ...]:
