@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon import acts
+from autopilot.daemon import acts, leftovers
 from autopilot.daemon.gc import mirrors, refusals, removing, sweep
 from autopilot.daemon.gc.__main__ import main
 from autopilot.daemon.gc.report import Report
@@ -193,3 +193,26 @@ def test_the_nightly_clean_up_packs_mirrors_also_where_it_removes_nothing(
     counted = git(mirror, "count-objects")
     assert counted.startswith("0 objects")
     assert spec.worktree.exists()
+
+
+def test_copies_of_logs_go_with_the_logs_and_what_was_saved_of_the_work_stays(yard: Yard) -> None:
+    spec = yard.run()
+    (spec.run_dir / "runner.log").write_text("said\n")
+    yard.publish(spec)
+    assert yard.sweep(apply=True).failed == []
+    place = yard.stage.paths.salvage / "T-1"
+    copy = place / "artifacts" / spec.run_id
+    elsewhere = yard.stage.paths.salvage.parent / "elsewhere" / spec.run_id
+    elsewhere.mkdir(parents=True)
+    (yard.stage.paths.salvage / "T-2").mkdir()
+    (yard.stage.paths.salvage / "T-2" / "artifacts").symlink_to(elsewhere.parent)
+    yard.stage.clock.advance(31 * DAY_S)
+    for logs_days, is_kept in ((40, True), (30, False)):
+        before_ms = yard.stage.clock.now_ms() - round(logs_days * DAY_S * 1000)
+        moments = {"logs_before_ms": before_ms, "files_before_ms": 0}
+        assert sum(leftovers.clear(yard.stage.store, yard.stage.paths, **moments)) >= (not is_kept)
+        assert copy.exists() is is_kept
+    assert elsewhere.is_dir()
+    [saved] = salvages(place)
+    assert saved.bundle is not None
+    assert saved.bundle.exists()

@@ -177,6 +177,17 @@ def test_the_same_work_is_saved_once_and_changed_work_again(host: Host, repo: Re
     assert again.bundle != first.bundle
 
 
+def test_a_change_too_large_for_a_patch_is_saved_in_its_bundle(
+    host: Host, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autopilot.runner.salvage._MAX_PATCH_BYTES", 100)
+    saved = saved_of(host, lost_in_the_middle(host, repo))
+    assert saved.patch is None
+    assert saved.notes
+    assert saved.bundle is not None
+    assert [path.name for path in sorted(saved.bundle.parent.iterdir())] == ["salvage.json", "work.bundle"]
+
+
 def test_an_untouched_worktree_leaves_an_empty_record(host: Host, repo: Repo) -> None:
     spec = host.spec(repo)
     host.cut(spec)

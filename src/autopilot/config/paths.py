@@ -24,6 +24,8 @@ RESULT_FILE = "result.json"
 RUNNER_LOG = "runner.log"
 LEASE_FILE = "lease"
 JUDGE_REPOSITORY = "judge.git"
+ARTIFACTS = "artifacts"
+"""In a ticket's salvage: copies of what its runs left for people, until logs have had their time."""
 WORKTREE_FILE = "worktree.json"
 PUBLISH_FOLDER = "publish"
 PUBLISH_EVENTS_FILE = "publish-events.jsonl"
@@ -140,7 +142,7 @@ class Paths:
 
 def read_folder(paths: Paths, ticket: str, run_id: str, name: str) -> Path:
     """Give the folder in which a run's file is read: the run's own, or, once that is gone, the saved copy."""
-    own, copy = paths.run_dir(run_id), paths.salvage / ticket / "artifacts" / run_id
+    own, copy = paths.run_dir(run_id), paths.salvage / ticket / ARTIFACTS / run_id
     return copy if not (own / name).exists() and (copy / name).is_file() else own
 
 

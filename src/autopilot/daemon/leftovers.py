@@ -11,7 +11,8 @@ import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from autopilot.config.paths import EVENTS_FILE, PUBLISH_EVENTS_FILE, PUBLISH_FOLDER
+from autopilot.config.paths import ARTIFACTS, EVENTS_FILE, PUBLISH_EVENTS_FILE, PUBLISH_FOLDER
+from autopilot.config.removal import remove_tree
 from autopilot.daemon.store import queries_runs
 
 if TYPE_CHECKING:
@@ -38,6 +39,10 @@ def clear(store: Store, paths: Paths, *, logs_before_ms: int, files_before_ms: i
     """
     for names in _batches(paths.runs):
         yield sum(_clear_run(paths.runs / name) for name in _ended(store, names, logs_before_ms))
+    for folder in _copies(paths.salvage):
+        for names in _batches(folder):
+            for name in _ended(store, names, logs_before_ms):
+                yield _remove_copy(folder / name)
     for names in _batches(paths.pr_requests):
         runs = {name: name.split(".")[0] for name in names}
         ended = _ended(store, runs.values(), files_before_ms)
@@ -46,6 +51,21 @@ def clear(store: Store, paths: Paths, *, logs_before_ms: int, files_before_ms: i
     for folder in (paths.digests, paths.reports):
         for names in _batches(folder):
             yield sum(_remove_if_old(folder / name, files_before_ms) for name in names)
+
+
+def _copies(salvage: Path) -> Iterator[Path]:
+    """Name the folders in which copies of runs' logs are; bundles and patches lie beside them and stay."""
+    for names in _batches(salvage):
+        for folder in (salvage / name / ARTIFACTS for name in names):
+            if not folder.is_symlink() and not folder.parent.is_symlink():
+                yield folder
+
+
+def _remove_copy(folder: Path) -> int:
+    try:
+        return remove_tree(folder)
+    except OSError:
+        return 0  # what stays of it is looked at again the next day
 
 
 def _batches(folder: Path) -> Iterator[list[str]]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from autopilot.config.atomic import make_folder, sync_folder
+from autopilot.config.atomic import flush, make_folder, sync_folder
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.config.paths import JUDGE_REPOSITORY
@@ -43,6 +43,8 @@ RESCUE_REPOSITORY = "rescue.git"
 RESCUE_REFS = "refs/rescue/"
 _BUNDLE, _PATCH = "work.bundle", "work.patch"
 _LOCK_S = 600.0
+_MAX_PATCH_BYTES = 256 * 1024 * 1024
+_NO_PATCH = "no patch: it is too large or could not be written; the bundle holds all of it"
 _MAX_RECORD_BYTES = 1024 * 1024
 _WHO = Identity(name="autopilot", email="autopilot@localhost")
 
@@ -185,8 +187,7 @@ def _write(
     scope = scope_of(git, judge.place, base=record.base_sha, head=head) if head else ()
     with _folder(finding) as (making, final):
         digest = _bundle(judge, making / _BUNDLE, tree=tree, head=head) if head or commits else None
-        if head:
-            _patch(judge, making / _PATCH, head)
+        has_patch = head is not None and _patch(judge, making / _PATCH, head)
         saved = Salvage(
             run_id=record.run_id,
             ticket_id=record.ticket_id,
@@ -202,7 +203,8 @@ def _write(
             left_out=_left_out(judge) if finding.folder is not None else (),
             bundle=final / _BUNDLE if digest else None,
             bundle_sha256=digest,
-            patch=final / _PATCH if head else None,
+            patch=final / _PATCH if has_patch else None,
+            notes=(_NO_PATCH,) if head and not has_patch else (),
             created_ms=git.clock.now_ms(),
         )
         write_record(making / RECORD, saved)
@@ -247,11 +249,17 @@ def _bundle(judge: Judge, file: Path, *, tree: str, head: str | None) -> str:
     return _digest(file)
 
 
-def _patch(judge: Judge, file: Path, head: str) -> None:
+def _patch(judge: Judge, file: Path, head: str) -> bool:
+    """Write the change for people, where it is not too large for that; the bundle holds all of it."""
     options = ("--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
-    text = judge.git.run("diff", *options, judge.workspace.base_sha, head, "--", git_dir=judge.place)
-    file.write_bytes(text)
-    _sync(file)
+    span = (judge.workspace.base_sha, head)
+    with suppress(GitError, OSError):
+        judge.git.run("diff", *options, f"--output={file}", *span, "--", git_dir=judge.place)
+        if file.stat().st_size <= _MAX_PATCH_BYTES:
+            _sync(file)
+            return True
+    file.unlink(missing_ok=True)
+    return False
 
 
 def _left_out(judge: Judge) -> tuple[str, ...]:
@@ -279,11 +287,8 @@ def _digest(file: Path) -> str:
 
 
 def _sync(file: Path) -> None:
-    handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with file.open("rb") as content:
+        flush(content.fileno())
 
 
 def _read(path: Path) -> Salvage | None:

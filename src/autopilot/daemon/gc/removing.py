@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.git import Git
 from autopilot.config.logs import logger
-from autopilot.config.paths import WORKTREE_FILE
+from autopilot.config.paths import ARTIFACTS, WORKTREE_FILE
 from autopilot.config.removal import finish, remove_tree, set_aside
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.artifacts import copy_artifacts
@@ -100,7 +100,7 @@ def _earlier_worktree(desk: Desk, item: Item, was: Path | None = None) -> None:
 def _copied(desk: Desk, item: Item, *, worktree: Path) -> Path:
     """Copy what a run left for people; give the folder of the copy."""
     run_dir = desk.paths.run_dir(item.run or "")
-    artifacts = desk.paths.salvage / (item.ticket or "") / "artifacts" / run_dir.name
+    artifacts = desk.paths.salvage / (item.ticket or "") / ARTIFACTS / run_dir.name
     more = (request_path(desk.paths, run_dir.name), verdict_path(desk.paths, run_dir.name))
     copy_artifacts(run_dir, artifacts, worktree=worktree, more=more)
     return artifacts
@@ -155,7 +155,7 @@ def _is_there(path: Path) -> bool:
 def _run_repositories(desk: Desk, item: Item) -> None:
     _ask_for_its_worktree(desk, item)
     _save(desk, item, folder=None)
-    if not (desk.paths.salvage / (item.ticket or "") / "artifacts" / item.path.name).is_dir():
+    if not (desk.paths.salvage / (item.ticket or "") / ARTIFACTS / item.path.name).is_dir():
         _copied(desk, item, worktree=item.path / "no-worktree")
     with desk.store.write() as conn:
         _ask_again(desk, conn, item)
