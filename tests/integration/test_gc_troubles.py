@@ -193,6 +193,17 @@ def test_leftovers_of_a_killed_writer_and_of_an_old_demo_go(yard: Yard, tmp_path
     assert (demo / "mine").exists()
 
 
+@pytest.mark.parametrize("place", ["drafts/bill", "forge/bill", "salvage/T-1", "digests", "."])
+def test_what_a_killed_writer_left_goes_wherever_it_wrote(yard: Yard, place: str) -> None:
+    folder, now_s = yard.stage.paths.state / place, yard.stage.clock.now_ms() / 1000
+    folder.mkdir(parents=True, exist_ok=True)
+    part = folder / ".spec.json.x.part"
+    part.touch()
+    os.utime(part, (now_s - 2 * DAY_S, now_s - 2 * DAY_S))
+    yard.sweep(apply=True)
+    assert not part.exists()
+
+
 def test_a_given_up_queue_is_listed_and_stays(yard: Yard) -> None:
     folder = yard.stage.paths.state / "damaged-2026-01-02T000000Z"
     folder.mkdir()
