@@ -59,6 +59,21 @@ def small_disk(folder: Path, *, size_mib: int) -> Iterator[SmallDisk]:
         _run("umount", "--lazy", str(folder))
 
 
+@contextmanager
+def seen_read_only(folder: Path) -> Iterator[None]:
+    """Let nobody open anything in a folder for writing inside the block; what is open already stays so.
+
+    A file system with open files cannot be made read-only from outside: the kernel refuses that.
+    Source: mount(2), EBUSY of MS_REMOUNT.
+    """
+    _run("mount", "--bind", str(folder), str(folder))
+    try:
+        _run("mount", "-o", "remount,bind,ro", str(folder))
+        yield
+    finally:
+        _run("umount", str(folder))
+
+
 def may_mount() -> bool:
     """Tell whether this process may mount: as root of the machine or of a namespace of its own."""
     if sys.platform != "linux" or os.geteuid() != 0:
