@@ -12,11 +12,14 @@ from autopilot.schemas.machine import Trigger
 from tests.support.house import House
 
 AGENT_COST = 20_000
+CHEAP = "run_ceiling_usd = 1\n"
+"""A lost run is charged its reservation, twice where its loss is met again after a restore: well below the
+ticket's ceiling."""
 
 
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
-    house = House(tmp_path)
+    house = House(tmp_path, settings=CHEAP)
     yield house
     house.clean_up()
 
