@@ -8,6 +8,7 @@ import pytest
 
 from autopilot.runner import worktree
 from autopilot.runner.failure import RunFailure
+from autopilot.runner.owned import maker_of, record_of
 from autopilot.runner.phases import init
 from autopilot.runner.shop import Shop
 from autopilot.schemas.run import Outcome, RunSpec
@@ -71,6 +72,21 @@ def test_work_is_carried_on_past_an_attempt_that_ended_before_its_agent_began(
     assert (last.worktree / "notes" / "new file.txt").exists()
     assert first.run_id in [event["of"] for event in events_of(last, "work.salvaged")]
     assert "Its edits are in your folder already" in (last.run_dir / "prompt-1.md").read_text()
+
+
+def test_a_folder_with_the_inode_of_a_removed_one_belongs_to_the_run_that_made_it_last(
+    host: Host, repo: Repo
+) -> None:
+    specs = [host.spec(repo, attempt=attempt) for attempt in (1, 2, 3, 4)]
+    host.cut(specs[0])
+    record = record_of(specs[0].run_dir)
+    assert record is not None
+    for created_ms, spec in zip((4, 1, 9, 2), specs, strict=True):
+        mine = record.model_copy(update={"run_id": spec.run_id, "created_ms": created_ms})
+        (spec.run_dir / "worktree.json").write_text(mine.model_dump_json())
+    found = maker_of(specs[0].worktree, runs=specs[0].run_dir.parent, ticket_id="T-1")
+    assert found is not None
+    assert found.run_id == specs[2].run_id
 
 
 def test_work_that_a_later_agent_took_back_is_not_carried_on_again(host: Host, repo: Repo) -> None:

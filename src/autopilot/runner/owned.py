@@ -66,8 +66,9 @@ def is_made_by(record: WorktreeRecord, folder: Path) -> bool:
 
 
 def maker_of(folder: Path, *, runs: Path, ticket_id: str) -> WorktreeRecord | None:
-    """Find the run of a ticket that made a folder."""
-    return next((record for record in _records(runs, ticket_id) if is_made_by(record, folder)), None)
+    """Find the run of a ticket that made a folder: the last one, as inodes are used again."""
+    made = (record for record in _records(runs, ticket_id) if is_made_by(record, folder))
+    return max(made, key=lambda record: record.created_ms, default=None)
 
 
 def _records(runs: Path, ticket_id: str) -> Iterator[WorktreeRecord]:

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autopilot.config.atomic import make_folder, sync_folder
+from autopilot.config.atomic import flush, make_folder, sync_folder
 from autopilot.config.logs import logger
 from autopilot.daemon.store import copies
 from autopilot.daemon.store.damage import damaged, is_damage
@@ -141,7 +141,7 @@ def _read_back(database: Path, part: Path, expected: tuple[tuple[str, int], ...]
     """Flush the copy to the disk and read it to its end."""
     handle = os.open(part, os.O_RDWR | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        flush(handle)
     finally:
         os.close(handle)
     found = copies.inspect(part)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import text
 
-from autopilot.config.atomic import sync_folder
+from autopilot.config.atomic import flush, sync_folder
 from autopilot.config.logs import logger
 from autopilot.daemon.store import backup, connect
 from autopilot.daemon.store.damage import LOCK_SUFFIX, damaged, missing, refuse_empty, way_back
@@ -60,7 +60,7 @@ def take_seat(database: Path, clock: Clock) -> int:
         _settle(database, seat, clock)
         if not os.pread(seat, 1, 0):
             os.pwrite(seat, _CREATED, 0)
-            os.fsync(seat)
+            flush(seat)
         undo.pop_all()
     return seat
 
@@ -87,7 +87,7 @@ def sole_seat(database: Path) -> Iterator[None]:
         yield
         if not os.pread(seat, 1, 0):
             os.pwrite(seat, _CREATED, 0)
-            os.fsync(seat)
+            flush(seat)
     finally:
         os.close(seat)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.config.atomic import sync_folder
+from autopilot.config.atomic import flush, sync_folder
 from autopilot.config.logs import logger
 from autopilot.daemon.store import copies, migrate, present
 from autopilot.daemon.store.copies import Copy
@@ -138,7 +138,7 @@ def _flush(path: Path) -> None:
     path.chmod(_FILE_MODE)
     handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:
-        os.fsync(handle)
+        flush(handle)
     finally:
         os.close(handle)
 
