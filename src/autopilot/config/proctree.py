@@ -79,8 +79,9 @@ class Tree:
         """
         wait = pause or _idle
         deadline_s = clock.monotonic_s() + grace_s
-        self._signal(self.look(thoroughly=True), signal.SIGTERM)
-        while self.look() and clock.monotonic_s() < deadline_s:
+        members = self.look(thoroughly=True)
+        self._signal(members, signal.SIGTERM)
+        while members and self.look() and clock.monotonic_s() < deadline_s:
             wait(_POLL_S)
         pause_s = _POLL_S
         while members := self.look(thoroughly=True):

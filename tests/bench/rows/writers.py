@@ -41,7 +41,12 @@ def _measure(scale: Scale) -> Iterator[Finding]:
         (place / "stop").touch()
         for one in crew:
             one.join()
-    yield Finding(_ROW, tuple(slowest), {"median_ms": 1000 * statistics.median(every), "claims": len(every)})
+    notes = {
+        "median_ms": 1000 * statistics.median(every),
+        "median_slowest_ms": statistics.median(slowest),
+        "claims": len(every),
+    }
+    yield Finding(_ROW, (max(slowest),), notes)  # the bar is about every claim, not about the usual round
 
 
 def _claim_into(claimed: list[Claim], store: Store) -> None:
@@ -57,10 +62,6 @@ def _write(place: Path) -> None:
 
 
 BENCH = Bench(
-    (
-        Row(
-            _ROW, "slowest of a round's claims, 16 processes queueing without a pause", "a limit", "ms", 250.0
-        ),
-    ),
+    (Row(_ROW, "slowest of all claims, 16 processes queueing without a pause", "a limit", "ms", 250.0),),
     _measure,
 )
