@@ -5,6 +5,8 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -137,15 +139,18 @@ def test_a_record_that_is_gone_or_of_another_branch_tells_nothing(publication: P
 
 class TestProcess:
     @pytest.fixture
-    def stuck(self, publication: Publication) -> Question:
-        """A question whose remote never answers: git's own server waits for a pipe."""
-        os.mkfifo(publication.root / "never")
+    def stuck(self, publication: Publication) -> Iterator[Question]:
+        """A question whose remote never answers: git waits for a pipe, as long as the test runs."""
+        pipe = publication.root / "never"
+        os.mkfifo(pipe)
         entered = publication.root / "entered"
         program = publication.root / "slow-ssh"
-        write_script(program, f"touch {entered}\nread -r line < {publication.root / 'never'}")
+        write_script(program, f"touch {entered}\nread -r line < {pipe}")
         write_script(publication.root / "bin" / "ssh", f"exec {program}")
         forge = {**publication.forge, "push_url": "ssh://forge.invalid/o/r.git"}
-        return Question(publication.root, forge, {"P-3": (1, BRANCH)})
+        yield Question(publication.root, forge, {"P-3": (1, BRANCH)})
+        with suppress(OSError):  # nobody waits any more
+            os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
 
     @staticmethod
     def start(stuck: Question) -> "subprocess.Popen[str]":
