@@ -178,9 +178,18 @@ class Mortality:
     def until_told(self, store: Store, name: str) -> None:
         """Make the digest due, and wait until it tells of a ticket and is noted as written."""
         digests = self.house.paths.digests
+
+        def is_begun() -> bool:
+            self.revive()
+            self.ask("POST", "/v1/nudge")
+            with store.read() as conn:
+                return queries_host.last_firing(conn, "digest") is not None
+
+        # Each daemon may have died before it came to the digest: the first that does only notes it.
+        wait_until(is_begun, LONG_S, f"the schedule of digests has begun; {self.house.daemon.said()}")
         with closing(sqlite3.connect(store.database, timeout=LONG_S)) as conn, conn:
             conn.execute("PRAGMA wal_autocheckpoint=0")
-            conn.execute(LONG_AGO)
+            assert conn.execute(LONG_AGO).rowcount == 1
 
         def is_told() -> bool:
             self.revive()
