@@ -71,7 +71,7 @@ def seen_read_only(folder: Path) -> Iterator[None]:
         _run("mount", "-o", "remount,bind,ro", str(folder))
         yield
     finally:
-        _run("umount", str(folder))
+        _run("umount", "--lazy", str(folder))  # what works in there keeps it busy until it ends
 
 
 def may_mount() -> bool:
