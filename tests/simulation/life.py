@@ -50,9 +50,10 @@ class Life:
         drafts = Drafts(self._supervisor())
         chores = (drafts, partial(write_digest_if_due, is_ready=drafts.are_told))
         loop = Loop(self.shop, chores=chores)
-        loop.recover()
         poll_s = self.shop.settings.daemon.poll_s
+        # As `app.py` does: read before recovery, so that a clock that is set meanwhile is noticed.
         clockwork = Clockwork(self.inbox, clock=self.world.clock, poll_s=poll_s, scheduler=self.scheduler)
+        loop.recover()
         clockwork.start()
         self._loop, self._clockwork = loop, clockwork
         judge_until_done(loop, self.inbox, clockwork)
