@@ -7,7 +7,6 @@ import pytest
 from tests.simulation import many
 
 _FEW, _MANY = 200, 3_000
-"""Seed 3031 is red: a step of the clock whose daemon is killed before it is written down (ADR 0094)."""
 _STRETCH, _LONG_STRETCH = 25, 100
 _SAME = "1-12"
 
