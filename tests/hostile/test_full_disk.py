@@ -182,13 +182,15 @@ def test_a_command_that_finds_no_room_for_the_first_database_says_so_and_works_l
 
 
 def test_a_daemon_that_starts_without_room_ends_with_75_and_a_hint_and_the_next_runs(
-    disk: SmallDisk, daemon: Daemon
+    disk: SmallDisk, daemon: Daemon, tmp_path: Path
 ) -> None:
+    daemon.out = tmp_path / "daemon.out"  # a terminal has room where the disk has none
     daemon.start()
     daemon.call("POST", "/v1/tickets", title="Kept", repo="shop")
     assert daemon.stop() == ExitCode.OK
     disk.fill()
     assert daemon.start(is_awaited=False).wait(60) == ExitCode.LATER
+    assert "free disk space" in daemon.said()
     disk.make_room()
     daemon.start()
     assert daemon.ticket("T-1")["title"] == "Kept"

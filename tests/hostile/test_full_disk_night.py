@@ -53,13 +53,14 @@ def test_a_night_that_meets_a_full_disk_at_any_step_ends_with_one_draft_by_the_s
 
 @pytest.mark.slow
 @pytest.mark.timeout(240)
-def test_asked_to_end_while_the_end_of_a_run_cannot_be_written_it_ends_with_75(
+def test_asked_to_end_while_the_end_of_a_run_cannot_be_written_it_ends_with_75_and_a_hint(
     disk: SmallDisk, tmp_path: Path
 ) -> None:
     house = House(tmp_path, settings="daemon = { poll_s = 1, drain_s = 0.1 }\n", home=disk.folder / "home")
     go = tmp_path / "go"
     house.add_agent("waits", [{"say": "waiting"}, {"wait_for_file": str(go)}, *house.mend()])
     try:
+        house.daemon.out = tmp_path / "daemon.out"  # a terminal has room where the disk has none
         house.begin()
         name = house.add(agent="waits")
         house.wait_for_journal(Event.AGENT_SPOKE)
@@ -74,6 +75,7 @@ def test_asked_to_end_while_the_end_of_a_run_cannot_be_written_it_ends_with_75(
 
         wait_until(has_ended, PATIENCE_S, "the daemon ended")
         assert daemon.returncode == ExitCode.LATER, house.daemon.said()
+        assert "free disk space" in house.daemon.said()
         disk.make_room()
         go.touch()
         house.daemon.start()

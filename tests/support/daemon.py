@@ -43,6 +43,8 @@ class Daemon:
         home.mkdir(parents=True, exist_ok=True)
         self.argv = argv
         self.home = home
+        self.out = home / "daemon.out"
+        """What the daemons write on their terminal; a test of a full disk lays it elsewhere."""
         self.paths = Paths(state=home / "state", config_file=home / "config.toml", logs=home / "logs")
         self.paths.config_file.write_text(config, encoding="utf-8")
         self.env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), **(env or {})}
@@ -50,7 +52,7 @@ class Daemon:
 
     def start(self, *, is_awaited: bool = True) -> subprocess.Popen[bytes]:
         """Start a daemon; by default wait until it answers."""
-        with (self.home / "daemon.out").open("ab") as out:
+        with self.out.open("ab") as out:
             self.process = subprocess.Popen(
                 [sys.executable, "-P", *self.argv],
                 cwd="/",
@@ -148,7 +150,7 @@ class Daemon:
     def said(self) -> str:
         """What the daemons wrote on their terminal."""
         with suppress(OSError):
-            return (self.home / "daemon.out").read_text(encoding="utf-8", errors="replace")[-3000:]
+            return self.out.read_text(encoding="utf-8", errors="replace")[-3000:]
         return ""
 
     def live_runs(self) -> set[str]:
