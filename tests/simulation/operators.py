@@ -22,12 +22,16 @@ def act(world: World) -> None:
     """One act of one person; a refusal is an answer."""
     deed = world.chance.weighted(_DEEDS)
     world.note(f"operator: {deed.__name__}")
+    _do(world, deed)
+    if world.chance.is_hit(0.7):
+        world.tell(Woken("operator"))  # else the nudge is lost
+
+
+def _do(world: World, deed: Callable[[World, Desk], None]) -> None:
     try:
         deed(world, world.desk())
     except (RefusedError, TicketError, StaleTransitionError) as refusal:
         world.note(f"refused: {refusal.code}")
-    if world.chance.is_hit(0.7):
-        world.tell(Woken("operator"))  # else the nudge is lost
 
 
 def add(world: World, desk: Desk) -> None:
@@ -98,9 +102,9 @@ _DEEDS: tuple[tuple[Callable[[World, Desk], None], int], ...] = (
 def begin(world: World) -> None:
     """The evening: some tickets, and as a rule the switch."""
     for _ in range(world.chance.between(1, 4)):
-        add(world, world.desk())
+        _do(world, add)  # another person may change the configuration meanwhile
     if world.chance.is_hit(0.9):
-        turn_on(world, world.desk())
+        _do(world, turn_on)
 
 
 def leave_on(world: World) -> None:
