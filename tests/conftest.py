@@ -5,5 +5,6 @@ pytest_plugins = [
     "tests.support.needs",
     "tests.support.kills",
     "tests.support.fixtures",
+    "tests.support.run_fixtures",
     "tests.support.store_fixtures",
 ]

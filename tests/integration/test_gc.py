@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,32 +11,12 @@ import pytest
 from autopilot.config import removal
 from autopilot.daemon import acts
 from autopilot.daemon.gc import artifacts
-from autopilot.daemon.gc.survey import survey
 from autopilot.runner.salvage import salvages
 from autopilot.runner.state import read_state
 from autopilot.runner.worktree import TRASH, set_aside
 from autopilot.schemas.run import Outcome
 from tests.support.gitcmd import git
-from tests.support.shop import Stage
-from tests.support.small_project import small_repo
-from tests.support.yard import DAY_S, Yard
-
-
-@pytest.fixture
-def yard(tmp_path: Path) -> Iterator[Yard]:
-    yard = Yard(Stage(tmp_path / "home"), small_repo(tmp_path / "theirs"))
-    yield yard
-    yard.stage.store.close()
-
-
-def kinds(items: object) -> list[tuple[str, str]]:
-    assert isinstance(items, list)
-    return sorted((item.kind, item.path.name) for item in items)
-
-
-def why(yard: Yard, path: Path) -> str:
-    [found] = [item.why for item in survey(yard.stage.desk()) if item.path == path and not item.may_go]
-    return found
+from tests.support.yard import DAY_S, Yard, kinds, why
 
 
 @pytest.mark.covers("G01")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +17,7 @@ from autopilot.runner.mirror import fetch_base
 from autopilot.runner.remote import choose_base, look_at
 from tests.support.gitcmd import git
 from tests.support.repos import commit_files
-from tests.support.shop import Stage
-from tests.support.small_project import small_repo
 from tests.support.yard import DAY_S, Yard
-
-
-@pytest.fixture
-def yard(tmp_path: Path) -> Iterator[Yard]:
-    yard = Yard(Stage(tmp_path / "home"), small_repo(tmp_path / "theirs"))
-    yield yard
-    yard.stage.store.close()
 
 
 def loosen(mirror: Path, number: int) -> list[str]:

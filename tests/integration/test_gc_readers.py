@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,13 +19,6 @@ from tests.support.cli import Cli
 from tests.support.shop import Stage
 from tests.support.small_project import small_repo
 from tests.support.yard import DAY_S, Yard
-
-
-@pytest.fixture
-def yard(tmp_path: Path) -> Iterator[Yard]:
-    yard = Yard(Stage(tmp_path / "home"), small_repo(tmp_path / "theirs"))
-    yield yard
-    yard.stage.store.close()
 
 
 @pytest.mark.covers("S06")

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,32 +16,12 @@ from autopilot.daemon.demo.stage import MARK
 from autopilot.daemon.gc import refusals, removing, sweep
 from autopilot.daemon.gc import survey as look
 from autopilot.daemon.gc.item import Item
-from autopilot.daemon.gc.survey import survey
 from autopilot.runner.salvage import salvages
 from autopilot.schemas.errors import RefusedError
 from autopilot.schemas.run import Outcome
 from tests.support.gitcmd import git
 from tests.support.repos import make_repo
-from tests.support.shop import Stage
-from tests.support.small_project import small_repo
-from tests.support.yard import DAY_S, Yard
-
-
-@pytest.fixture
-def yard(tmp_path: Path) -> Iterator[Yard]:
-    yard = Yard(Stage(tmp_path / "home"), small_repo(tmp_path / "theirs"))
-    yield yard
-    yard.stage.store.close()
-
-
-def kinds(items: object) -> list[tuple[str, str]]:
-    assert isinstance(items, list)
-    return sorted((item.kind, item.path.name) for item in items)
-
-
-def why(yard: Yard, path: Path) -> str:
-    [found] = [item.why for item in survey(yard.stage.desk()) if item.path == path and not item.may_go]
-    return found
+from tests.support.yard import DAY_S, Yard, kinds, why
 
 
 @pytest.mark.field_report("GIT-005")

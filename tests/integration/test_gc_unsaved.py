@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,16 +16,7 @@ from autopilot.runner.salvage import salvages
 from autopilot.schemas.run import Outcome, RunSpec
 from tests.support.gitcmd import git
 from tests.support.repos import make_repo
-from tests.support.shop import Stage
-from tests.support.small_project import small_repo
 from tests.support.yard import DAY_S, Yard
-
-
-@pytest.fixture
-def yard(tmp_path: Path) -> Iterator[Yard]:
-    yard = Yard(Stage(tmp_path / "home"), small_repo(tmp_path / "theirs"))
-    yield yard
-    yard.stage.store.close()
 
 
 def cancelled(yard: Yard, spec: RunSpec) -> None:

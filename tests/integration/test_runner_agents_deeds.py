@@ -19,11 +19,6 @@ MEND: Steps = [{"write": {"path": "answer.txt", "text": "right\n"}}]
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path / "state")
-
-
-@pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     return small_repo(tmp_path / "theirs")
 

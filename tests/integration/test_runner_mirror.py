@@ -20,11 +20,6 @@ from tests.support.runs import Host
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path / "state")
-
-
-@pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     return make_repo(tmp_path / "theirs")
 

@@ -60,11 +60,6 @@ def events(spec: RunSpec) -> list[str]:
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path / "state")
-
-
-@pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     return make_repo(tmp_path / "theirs")
 

@@ -15,11 +15,6 @@ from tests.support.small_project import small_repo
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path / "state")
-
-
-@pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     return small_repo(tmp_path / "theirs")
 

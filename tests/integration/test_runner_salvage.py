@@ -26,11 +26,6 @@ GOOD: list[dict[str, object]] = [{"write": {"path": "answer.txt", "text": "right
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return Host(tmp_path / "state")
-
-
-@pytest.fixture
 def repo(tmp_path: Path) -> Repo:
     return small_repo(tmp_path / "theirs")
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from autopilot.config.paths import SPEC_FILE
 from autopilot.daemon import specs, transitions_publish
+from autopilot.daemon.gc.item import Item
 from autopilot.daemon.gc.report import Report
+from autopilot.daemon.gc.survey import survey
 from autopilot.daemon.gc.sweep import sweep
 from autopilot.daemon.store import writes
 from autopilot.daemon.store.rows import Claim
@@ -69,3 +72,14 @@ class Yard:
     def sweep(self, *, apply: bool = False, demo: Path | None = None) -> Report:
         """Clean up, as the command does."""
         return sweep(self.stage.desk(), apply=apply, demo=demo)[0]
+
+
+def kinds(items: Iterable[Item]) -> list[tuple[str, str]]:
+    """What was listed, by kind and name."""
+    return sorted((item.kind, item.path.name) for item in items)
+
+
+def why(yard: Yard, path: Path) -> str:
+    """Why the one thing at a path stays."""
+    [found] = [item.why for item in survey(yard.stage.desk()) if item.path == path and not item.may_go]
+    return found

@@ -17,9 +17,9 @@ from autopilot.config.paths import ARTIFACTS, WORKTREE_FILE
 from autopilot.config.removal import finish, remove_tree, set_aside
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.artifacts import copy_artifacts
+from autopilot.daemon.gc.foreign import strange
 from autopilot.daemon.gc.item import Deed
 from autopilot.daemon.gc.runs import REPOSITORIES, worktree_made_by
-from autopilot.daemon.gc.survey import strange
 from autopilot.daemon.specs import request_path, verdict_path
 from autopilot.daemon.store import queries_runs
 from autopilot.runner.chronicle import STATE_FILE

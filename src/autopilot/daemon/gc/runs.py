@@ -13,6 +13,7 @@ from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.paths import JUDGE_REPOSITORY, PUBLISH_FOLDER, SPEC_FILE
 from autopilot.config.removal import ASIDE
 from autopilot.daemon.gc import standing
+from autopilot.daemon.gc.foreign import strange
 from autopilot.daemon.gc.item import Item
 from autopilot.daemon.gc.standing import Standing
 from autopilot.daemon.store import queries_runs
@@ -41,8 +42,6 @@ _MAX_SPEC_BYTES = 16 * 1024 * 1024
 
 def runs(desk: Desk, conn: Connection) -> Iterator[Item]:
     """Look at each run's folder."""
-    from autopilot.daemon.gc.survey import strange  # noqa: PLC0415 - the two read the same rules
-
     place = desk.paths.runs
     if place.is_symlink() or not place.is_dir():
         return

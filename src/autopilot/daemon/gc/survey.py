@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autopilot.config.removal import ASIDE, sizes, waiting
 from autopilot.daemon.gc import standing
+from autopilot.daemon.gc.foreign import strange
 from autopilot.daemon.gc.item import Item
 from autopilot.daemon.gc.runs import runs
 from autopilot.daemon.gc.standing import DAY_MS, Standing
@@ -82,21 +82,6 @@ def _worktree(
         run=record.run_id,
         needs_leave=verdict.needs_leave,
     )
-
-
-def strange(path: Path) -> str | None:
-    """Say why a thing is not ours to remove, whatever is written down; None: nothing speaks against it."""
-    try:
-        status, around = path.lstat(), path.parent.stat()
-    except OSError as exc:
-        return f"it cannot be looked at: {exc.strerror}"
-    if stat.S_ISLNK(status.st_mode):
-        return "it is a link; what it leads to is not looked at"
-    if status.st_uid != os.geteuid():
-        return "it belongs to another user"
-    if not stat.S_ISDIR(status.st_mode):
-        return "it is no folder"
-    return "another file system is mounted there" if status.st_dev != around.st_dev else None
 
 
 def _removing(desk: Desk) -> Iterator[Item]:
