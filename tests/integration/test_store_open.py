@@ -47,7 +47,7 @@ def pragma(store: Store, name: str) -> tuple[object, object]:
 def test_a_new_database_is_private_and_keeps_what_is_written(tmp_path: Path) -> None:
     old_mask = os.umask(0)
     try:
-        store = queue.new_store(tmp_path)
+        store = open_store(tmp_path / "autopilot.db", FakeClock(), role="daemon")
         queue.add(store, "First")
         assert {mode(path) for path in tmp_path.iterdir() if path.is_file()} == {0o600}
         store.close()
@@ -60,7 +60,7 @@ def test_a_new_database_is_private_and_keeps_what_is_written(tmp_path: Path) -> 
 
 
 def test_commits_survive_a_power_cut_and_only_the_daemon_checkpoints(tmp_path: Path) -> None:
-    daemon = queue.new_store(tmp_path)
+    daemon = open_store(tmp_path / "autopilot.db", FakeClock(), role="daemon")
     other = open_store(daemon.database, FakeClock(), role="cli")
     assert pragma(daemon, "journal_mode") == ("wal", "wal")
     assert pragma(daemon, "synchronous")[1] == 2  # FULL

@@ -20,7 +20,7 @@ from autopilot.daemon.store import writes
 from autopilot.daemon.store.engine import Store, open_store
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
-from tests.support import queue
+from tests.support import queue, template
 from tests.support.tree import ROOT
 
 COMMAND = (sys.executable, "-P", "-m", "autopilot.daemon.cli")
@@ -132,7 +132,7 @@ class Cli:
 
     def store(self) -> Store:
         """The queue, opened beside the commands."""
-        self.paths.ensure()
+        template.lay(self.paths.ensure().database)
         return open_store(self.paths.database, SystemClock())
 
 

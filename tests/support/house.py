@@ -16,7 +16,7 @@ from autopilot.config.journal import read_lines
 from autopilot.daemon.store import queries_runs
 from autopilot.publish.forges.local import LocalPullRequest, read_records
 from autopilot.schemas.events import Event
-from tests.support import records
+from tests.support import records, template
 from tests.support.daemon import PATIENCE_S, RUN_DAEMON, Daemon
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
@@ -92,7 +92,9 @@ class House:
         return [{"say": "I see it"}, {"spend": {"usd": 0.02}}, {"replace": swap}, {"say": "It is mended"}]
 
     def begin(self) -> None:
-        """Start the daemon and let runs start."""
+        """Start the daemon and let runs start; the product's own daemon finds an empty queue."""
+        if self.daemon.argv is RUN_DAEMON:
+            template.lay(self.paths.ensure().database)
         self.daemon.start()
         self.daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
 

@@ -9,13 +9,14 @@ from autopilot.config.clock import Clock
 from autopilot.daemon import decide, decide_publish, transitions, transitions_publish
 from autopilot.daemon.rules import Rules
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
-from autopilot.daemon.store.engine import Store, open_store
+from autopilot.daemon.store.engine import Store
 from autopilot.daemon.store.rows import Attempt, Claim, LivePublication
 from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullRequest
 from autopilot.schemas.run import Outcome, RunResult
 from autopilot.schemas.ticket import Ticket, TicketDraft
 from tests.support import words
 from tests.support.clock import FakeClock
+from tests.support.template import open_laid
 
 BASE, HEAD = words.BASE, words.HEAD
 AGENT, REPO, USD = words.AGENT, words.REPO, words.USD
@@ -28,7 +29,7 @@ ROOMY = Rules(
 
 def new_store(folder: Path, clock: Clock | None = None, *, is_on: bool = True) -> Store:
     """A store as the daemon opens it, switched on."""
-    store = open_store(folder / "autopilot.db", clock or FakeClock(), role="daemon")
+    store = open_laid(folder / "autopilot.db", clock or FakeClock())
     if is_on:
         writes.turn_on(store, by="test", ignore_window=True)
     return store

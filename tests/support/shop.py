@@ -15,7 +15,7 @@ from autopilot.daemon.inbox import Inbox
 from autopilot.daemon.processes import SystemProcesses
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.store import queries_host, queries_runs
-from autopilot.daemon.store.engine import Store, open_store
+from autopilot.daemon.store.engine import Store
 from autopilot.daemon.store.rows import Claim, Publication
 from autopilot.daemon.supervisor import Launch, Supervisor
 from autopilot.daemon.watch import Ending, Order, Watch
@@ -24,6 +24,7 @@ from autopilot.schemas.publication import PublishOutcome, PublishSpec, PublishVe
 from autopilot.schemas.run import RunResult, RunSpec
 from tests.support import queue
 from tests.support.clock import FakeClock
+from tests.support.template import open_laid
 
 CONFIG = """
 max_parallel_agents = 2
@@ -123,7 +124,7 @@ class Stage:
         self.paths.ensure()
         self.clock = FakeClock()
         self.inbox = Inbox()
-        self.store: Store = open_store(self.paths.database, self.clock, role="daemon")
+        self.store: Store = open_laid(self.paths.database, self.clock)
         self.supervisor = PlayedSupervisor(clock=self.clock, inbox=self.inbox)
         self.paths.config_file.write_text(config + CONFIG)
         self.current = Current(
