@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
+from autopilot.config.address import MAX_ADDRESS_BYTES, short_address
 from autopilot.daemon.api import client
-from autopilot.daemon.api.address import MAX_ADDRESS_BYTES, short_address
 from autopilot.daemon.api.call import Call
 from autopilot.daemon.api.control import ControlServer
 from autopilot.daemon.api.server import MAX_BODY_BYTES, MAX_CALLS

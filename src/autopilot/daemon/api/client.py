@@ -10,7 +10,7 @@ import json
 import socket
 import struct
 
-from autopilot.daemon.api.address import short_address
+from autopilot.config.address import short_address
 from autopilot.schemas.errors import (
     AutopilotError,
     ConfigError,

@@ -10,7 +10,7 @@ import stat
 import threading
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.api.address import short_address
+from autopilot.config.address import short_address
 from autopilot.daemon.api.server import JOIN_TIMEOUT_S, Server
 from autopilot.daemon.threads import start
 from autopilot.schemas.errors import ConfigError
