@@ -16,7 +16,7 @@ from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
 from autopilot.daemon.standstill import Alarm
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, steps, writes
-from autopilot.schemas.errors import AutopilotError, StaleTransitionError
+from autopilot.schemas.errors import AutopilotError, StaleTransitionError, TransientError
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _DRAIN_LOOK_S = 1.0
 _SILENCE_S = 600.0
 _FATAL_PREFIX = "database-"
 _BUSY = "database-busy"
+FULL = "database-full"
 
 
 def is_fatal(error: BaseException) -> bool:
@@ -62,6 +63,7 @@ class Loop:
         self._leases = Leasing()
         self._alarm = Alarm()
         self._broken: dict[str, Hold] = {}
+        self._is_in_time = False
         self._stops = 0
         self._drain_until_s = 0.0
         self._told_s: dict[str, float] = {}
@@ -81,7 +83,8 @@ class Loop:
         """Give the seconds the loop may wait while it drains; without end as a rule."""
         if not self.is_draining:
             return math.inf
-        return max(0.0, self._drain_until_s - self._shop.clock.monotonic_s()) or _DRAIN_LOOK_S
+        left_s = round(self._drain_until_s - self._shop.clock.monotonic_s(), 3)
+        return left_s if left_s > 0 else _DRAIN_LOOK_S
 
     def recover(self) -> None:
         """Adopt what an earlier daemon left running and judge the rest; before any claim."""
@@ -92,9 +95,29 @@ class Loop:
             self._guard(run.ticket, partial(running.adopt, shop, run))
         for publication in publications:
             self._guard(publication.ticket, partial(publishing.adopt, shop, publication))
-        self._contain(partial(steps.catch_up, shop.store))
         self._contain(partial(recover.tell_orphans, shop))
-        self._contain(self._judge)
+        try:
+            is_in_time = self.catch_up()
+        except TransientError as error:
+            if error.code != FULL:
+                raise
+            is_in_time = False
+        if is_in_time:
+            self._contain(self._judge)
+
+    def catch_up(self) -> bool:
+        """Notice what the clock did while no daemon ran; before anything is judged by it.
+
+        Returns:
+            Whether that is known; where it is not, ask again.
+
+        Raises:
+            AutopilotError: the store failed.
+        """
+        if not self._is_in_time:
+            found = self._contain(partial(steps.catch_up, self._shop.store, self._shop.boot))
+            self._is_in_time = found is True
+        return self._is_in_time
 
     def follow_clock(self, set_ms: int, now_ms: int) -> bool:
         """Let what we promised for later move along with a clock that was set.
@@ -105,12 +128,7 @@ class Loop:
         Raises:
             AutopilotError: the store failed.
         """
-
-        def follow() -> bool:
-            steps.record(self._shop.store, set_ms, now_ms=now_ms)
-            return True
-
-        return self._contain(follow) is True
+        return self._contain(partial(steps.record, self._shop.store, set_ms, now_ms=now_ms)) is True
 
     def hear(self, asked: Iterable[StopAsked]) -> None:
         """Take it into account, before the next tick, that somebody asks us to end; nothing is written."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
 from autopilot.daemon.inbox import Spent, StopAsked
+from autopilot.daemon.loop import FULL
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.loop import Loop
 
-_FULL = "database-full"
 _LOOK_S = 2.0
 
 
@@ -32,13 +32,14 @@ class Outlasting:
         """Take the loop."""
         self._loop = loop
         self._is_full = False
+        self._is_behind = False
         self._set: list[Passed] = []
         self._unheard: dict[str, Spent] = {}
 
     @property
     def patience_s(self) -> float:
         """Give the seconds until the next look; without end where nothing waits to be written down."""
-        return _LOOK_S if self._is_full or self._set else math.inf
+        return _LOOK_S if self._is_full or self._is_behind or self._set else math.inf
 
     def heed(self, passed: Passed) -> None:
         """Take it into account, before the next tick, that the clock was set."""
@@ -57,7 +58,7 @@ class Outlasting:
                 return None  # started by a clock that is not followed, a day's money is free
             next_ms = self._loop.tick(tuple(self._unheard.values()))
         except TransientError as error:
-            if error.code != _FULL or self._loop.is_draining:
+            if error.code != FULL or self._loop.is_draining:
                 raise
             if not self._is_full:
                 logger("daemon").error(Event.STATE_UNSAVED, error=error.what, hint=error.hint)
@@ -81,11 +82,12 @@ class Outlasting:
         Raises:
             TransientError: it is not kept, and the daemon is on its way out.
         """
-        while self._set:
-            if not self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms):
-                if self._loop.is_draining:
-                    what = "it cannot be written down that the clock was set"
-                    raise TransientError("clock-unkept", what, hint="the log of the daemon says why")
-                return False
-            self._set.pop(0)
-        return True
+        self._is_behind = not self._loop.catch_up()
+        while self._set and not self._is_behind:
+            self._is_behind = not self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms)
+            if not self._is_behind:
+                self._set.pop(0)
+        if self._is_behind and self._loop.is_draining:
+            what = "it cannot be written down that the clock was set"
+            raise TransientError("clock-unkept", what, hint="the log of the daemon says why")
+        return not self._is_behind

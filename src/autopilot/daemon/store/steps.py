@@ -13,6 +13,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    delete,
     exists,
     func,
     insert,
@@ -32,14 +33,21 @@ from autopilot.schemas.units import MS_PER_S
 if TYPE_CHECKING:
     from sqlalchemy import Column, Connection
 
+    from autopilot.config.clock import Clock
     from autopilot.daemon.store.engine import Store
 
 SCHEDULE = "clock-step"
 """A step is a firing: `nominal_ms` is the new time, `fired_ms` the old one."""
+SEEN = "clock-seen"
+"""What the clock showed, a firing named after the boot: `fired_ms`, when `nominal_ms` had passed of it."""
+NOTICED_MS = 30 * MS_PER_S
+"""A clock that is corrected by less was not set."""
 _SLACK_MS = 60 * MS_PER_S
 _BEFORE, _AFTER = FIRINGS.c.fired_ms, FIRINGS.c.nominal_ms
 _IS_STEP = and_(FIRINGS.c.schedule == SCHEDULE, bindparam("since_ms") < _AFTER)
 _KNOWN = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == SCHEDULE, bindparam("at_ms") == _AFTER)
+_SEEN = select(_AFTER, _BEFORE)
+_IS_SEEN = FIRINGS.c.schedule.startswith(f"{SEEN} ", autoescape=True)
 _WAITS = (State.QUEUED.value, State.COMMITTED.value)
 
 
@@ -63,8 +71,8 @@ def is_recent(finished_ms: Column[int]) -> ColumnElement[bool]:
     )
 
 
-def record(store: Store, set_ms: int, *, now_ms: int) -> None:
-    """Take down that the clock was set.
+def record(store: Store, set_ms: int, *, now_ms: int) -> bool:
+    """Take down that the clock was set, unless that is known.
 
     Args:
         store: the store.
@@ -73,25 +81,81 @@ def record(store: Store, set_ms: int, *, now_ms: int) -> None:
     """
 
     def work(unit: Unit) -> None:
-        if unit.conn.execute(_KNOWN, {"at_ms": now_ms}).first() is not None:
+        off_ms = _unseen_ms(unit.conn, store.clock)
+        if off_ms is None and _is_known(unit.conn, now_ms):
             return
-        step = {"schedule": SCHEDULE, "nominal_ms": now_ms, "fired_ms": now_ms - set_ms}
-        unit.conn.execute(insert(FIRINGS).values(step))
-        _move(unit.conn, set_ms)
-        unit.note(Event.CLOCK_SET, level="warning", by_s=set_ms // MS_PER_S)
+        if off_ms != 0:
+            _take_down(unit, set_ms, now_ms)
 
     in_one(store, work)
+    return True
 
 
-def catch_up(store: Store) -> None:
-    """Notice at the start that the clock was set back while nobody watched: a run has ended in the future."""
+def catch_up(store: Store, boot: str | None) -> bool:
+    """Notice at the start that the clock was set while nobody watched, and remember what it shows.
+
+    Within one boot that is exact: what an earlier daemon saw is compared with the time that really passed.
+    After a reboot, or where boots have no names, it only shows that a run has ended in the future.
+    """
     now_ms = store.clock.now_ms()
-    with store.read() as conn:
-        latest_ms: int | None = conn.execute(select(func.max(ATTEMPTS.c.finished_ms))).scalar()
-        step = select(func.max(_BEFORE)).where(FIRINGS.c.schedule == SCHEDULE)
-        told_ms: int = conn.execute(step).scalar() or 0
-    if latest_ms is not None and latest_ms > now_ms + _SLACK_MS and latest_ms > told_ms:
-        record(store, now_ms - latest_ms, now_ms=now_ms)
+
+    def work(unit: Unit) -> None:
+        if boot is None or unit.conn.execute(_SEEN.where(FIRINGS.c.schedule == _name(boot))).first() is None:
+            set_ms = _back_ms(unit.conn, now_ms)
+            unit.conn.execute(delete(FIRINGS).where(_IS_SEEN))
+            if boot is not None:
+                _remember(unit.conn, boot, store.clock)
+        else:
+            set_ms = _unseen_ms(unit.conn, store.clock) or 0
+        if set_ms:
+            _take_down(unit, set_ms, now_ms)
+
+    in_one(store, work)
+    return True
+
+
+def _take_down(unit: Unit, set_ms: int, now_ms: int) -> None:
+    while _is_known(unit.conn, now_ms):  # a clock set to and fro shows the same moment twice
+        now_ms += 1
+    step = {"schedule": SCHEDULE, "nominal_ms": now_ms, "fired_ms": now_ms - set_ms}
+    unit.conn.execute(insert(FIRINGS).values(step))
+    unit.conn.execute(update(FIRINGS).where(_IS_SEEN).values(fired_ms=FIRINGS.c.fired_ms + set_ms))
+    _move(unit.conn, set_ms)
+    unit.note(Event.CLOCK_SET, level="warning", by_s=set_ms // MS_PER_S)
+
+
+def _is_known(conn: Connection, at_ms: int) -> bool:
+    return conn.execute(_KNOWN, {"at_ms": at_ms}).first() is not None
+
+
+def _unseen_ms(conn: Connection, clock: Clock) -> int | None:
+    """Give by how much the clock differs from what it must show by what was seen; None: nothing was."""
+    seen = conn.execute(_SEEN.where(_IS_SEEN)).first()
+    if seen is None:
+        return None
+    must_ms: int = seen.fired_ms + round(clock.elapsed_s() * MS_PER_S) - seen.nominal_ms
+    off_ms = clock.now_ms() - must_ms
+    return off_ms if abs(off_ms) > NOTICED_MS else 0
+
+
+def _remember(conn: Connection, boot: str, clock: Clock) -> None:
+    elapsed_ms = round(clock.elapsed_s() * MS_PER_S)
+    row = {"schedule": _name(boot), "nominal_ms": elapsed_ms, "fired_ms": clock.now_ms()}
+    conn.execute(insert(FIRINGS).values(row))
+
+
+def _name(boot: str) -> str:
+    return f"{SEEN} {boot}"
+
+
+def _back_ms(conn: Connection, now_ms: int) -> int:
+    """Give by how much the clock must have been set back since the latest run ended; 0: not at all."""
+    latest_ms: int | None = conn.execute(select(func.max(ATTEMPTS.c.finished_ms))).scalar()
+    step = select(func.max(_BEFORE)).where(FIRINGS.c.schedule == SCHEDULE)
+    told_ms: int = conn.execute(step).scalar() or 0
+    if latest_ms is None or latest_ms <= max(now_ms + _SLACK_MS, told_ms):
+        return 0
+    return now_ms - latest_ms
 
 
 def _move(conn: Connection, set_ms: int) -> None:

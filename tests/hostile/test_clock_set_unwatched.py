@@ -1,0 +1,131 @@
+"""A clock that is set while no daemon runs: the next one of the same boot notices, and no money is free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import text
+
+from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.inbox import Inbox, StopAsked
+from autopilot.daemon.store import steps
+from autopilot.schemas.errors import TransientError
+from autopilot.schemas.machine import State
+from tests.support.clocked_host import CEILING, DAY_S, HOUR_S, YEAR_S, Host
+
+REFUSED = ["database-busy", "database-full"]
+JUMPS = [-DAY_S, -HOUR_S, HOUR_S, DAY_S]
+
+
+@pytest.fixture
+def poor(tmp_path: Path) -> Iterator[Host]:
+    host = Host(tmp_path, config=CEILING)
+    yield host
+    host.stage.store.close()
+
+
+@pytest.mark.parametrize("seconds", [*JUMPS, YEAR_S, -YEAR_S])
+def test_a_clock_that_is_set_while_no_daemon_runs_frees_no_money_and_holds_none_for_ever(
+    poor: Host, seconds: int
+) -> None:
+    poor.boots_as("boot-1")
+    poor.spend()
+    poor.clock.advance(HOUR_S)
+    poor.clock.jump_wall(seconds)
+    poor.boots_as("boot-1")
+    poor.look()
+    assert poor.stage.hold_names() == {"cost-ceiling"}
+    poor.clock.advance(22 * HOUR_S)
+    poor.look()
+    assert poor.stage.state("T-2") is State.QUEUED
+    poor.clock.advance(26 * HOUR_S)
+    poor.look()
+    assert poor.stage.state("T-2") is State.RUNNING
+
+
+def test_what_the_clock_showed_to_an_earlier_boot_says_nothing(poor: Host) -> None:
+    poor.boots_as("boot-1")
+    poor.spend()
+    poor.clock.advance(DAY_S + HOUR_S)
+    poor.clock.jump_wall(DAY_S)  # off for a day: time that no machine counts
+    poor.boots_as("boot-2")
+    poor.look()
+    assert poor.stage.state("T-2") is State.RUNNING
+    assert steps_taken_down(poor) == 0
+
+
+def test_a_machine_that_slept_while_no_daemon_ran_was_not_set(poor: Host) -> None:
+    poor.boots_as("boot-1")
+    poor.spend()
+    poor.clock.suspend(25 * HOUR_S)
+    poor.boots_as("boot-1")
+    poor.look()
+    assert poor.stage.state("T-2") is State.RUNNING
+    assert steps_taken_down(poor) == 0
+
+
+@pytest.mark.parametrize("seconds", JUMPS)
+def test_a_step_that_recovery_and_the_clock_both_notice_is_taken_down_once(poor: Host, seconds: int) -> None:
+    poor.boots_as("boot-1")
+    poor.spend()
+    clockwork = Clockwork(Inbox(), clock=poor.clock, poll_s=3600)
+    poor.clock.jump_wall(seconds)
+    poor.boots_as("boot-1")
+    poor.clockwork = clockwork
+    for _ in range(2):
+        poor.look()
+        poor.boots_as("boot-1")
+    assert steps_taken_down(poor) == 1
+    poor.clock.jump_wall(-seconds)
+    poor.look()
+    poor.boots_as("boot-1")
+    assert steps_taken_down(poor) == 2
+
+
+@pytest.mark.parametrize("code", REFUSED)
+@pytest.mark.parametrize("boot", [None, "boot-1"])
+def test_a_clock_set_back_that_recovery_cannot_write_down_is_and_meanwhile_nothing_is_judged_or_started(
+    poor: Host, code: str, boot: str | None
+) -> None:
+    poor.boots_as(boot)
+    poor.spend()
+    poor.clock.jump_wall(-3 * DAY_S)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise TransientError(code, "as asked by the test")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "in_one", refuse)
+        poor.boots_as(boot)
+        poor.look()
+        assert poor.tick.patience_s == 2.0
+        assert steps_taken_down(poor) == 0
+        with pytest.raises(TransientError):
+            poor.look([StopAsked("SIGTERM")])
+    poor.boots_as(boot)
+    poor.look()
+    assert steps_taken_down(poor) == 1
+    assert poor.stage.hold_names() == {"cost-ceiling"}
+
+
+def test_a_clock_that_shows_the_same_moment_twice_is_followed_each_time(poor: Host) -> None:
+    poor.boots_as("boot-1")
+    poor.spend()
+    for _ in range(2):
+        poor.clock.jump_wall(DAY_S)
+        poor.boots_as("boot-1")
+        poor.look()
+        poor.clock.jump_wall(-DAY_S)
+        poor.boots_as("boot-1")
+        poor.look()
+    assert steps_taken_down(poor) == 4
+    assert poor.stage.hold_names() == {"cost-ceiling"}
+
+
+def steps_taken_down(host: Host) -> int:
+    with host.stage.store.read() as conn:
+        query = text("SELECT count(*) FROM firings WHERE schedule = :name")
+        found: int = conn.execute(query, {"name": steps.SCHEDULE}).scalar_one()
+    return found
