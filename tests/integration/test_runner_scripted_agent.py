@@ -15,6 +15,7 @@ from autopilot.runner.agents.events import AgentEvent, Asked, Spent, Spoke, Used
 from autopilot.runner.agents.scripted import ScriptedAgent
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import AgentSpec, Outcome
+from tests.support.orders import make_order
 from tests.support.wait import wait_until
 
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
@@ -46,6 +47,8 @@ class Stage:
         order = Order(
             agent=spec,
             prompt=self.worktree.parent / "prompt.md",
+            private=self.worktree.parent / "agent",
+            worktree=self.worktree,
             round_no=round_no,
             attempt=attempt,
             answers=answers,
@@ -230,7 +233,7 @@ def test_a_wrong_script_is_refused_by_name_and_step(stage: Stage, script: str, s
 def test_a_missing_script_is_a_configuration_error(tmp_path: Path) -> None:
     spec = AgentSpec(name="demo", kind="scripted", script=tmp_path / "none.yaml")
     with pytest.raises(ConfigError, match="no script"):
-        ScriptedAgent().launch(Order(agent=spec, prompt=tmp_path / "p", round_no=1))
+        ScriptedAgent().launch(make_order(spec, tmp_path))
 
 
 def test_a_module_of_the_worktree_does_not_run_inside_the_player(stage: Stage) -> None:

@@ -27,6 +27,9 @@ _HEAD: Final = """\
 ' '''
 import os, signal, subprocess, sys
 signal.alarm({life_s})
+if sys.argv[1:] == ["--version"]:
+    print("2.1.332 (Claude Code)")
+    sys.exit()
 MARK = {mark!r}
 def note(text):
     with open(MARK, "a") as mark:

@@ -12,6 +12,7 @@ from autopilot.config import proc
 from autopilot.config.environ import agent_environment
 from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Ending
+from autopilot.runner.agents.belongings import lay_out
 from autopilot.runner.agents.events import Asked, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.registry import new_agent
 from autopilot.runner.failure import RunFailure
@@ -64,6 +65,7 @@ def play(shop: Shop, order: Order) -> AgentReport:
     """
     agent = new_agent(order.agent)
     launch = agent.launch(order)
+    lay_out(launch, order.private)
     shop.notebook.begin_process(order.phase)
     ear = _Ear(shop, agent)
     log = shop.spec.run_dir / f"agent-{order.round_no}.log"

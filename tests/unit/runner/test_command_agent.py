@@ -11,6 +11,7 @@ from autopilot.runner.agents.events import AgentEvent, Asked, Spent, Spoke, Used
 from autopilot.runner.agents.registry import KINDS, new_agent
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import AgentSpec, Outcome
+from tests.support.orders import make_order
 
 
 def lines(*items: dict[str, Any] | str) -> bytes:
@@ -25,7 +26,7 @@ def play(data: bytes, ending: Ending | None = None) -> tuple[AgentReport, list[A
 
 def order(tmp_path: Path, *argv: str) -> Order:
     spec = AgentSpec(name="mine", kind="command", argv=argv, env_pass=("MY_KEY",))
-    return Order(agent=spec, prompt=tmp_path / "prompt.md", round_no=1)
+    return make_order(spec, tmp_path)
 
 
 def test_the_prompts_path_stands_in_the_arguments_and_in_a_variable(tmp_path: Path) -> None:

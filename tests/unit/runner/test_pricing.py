@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autopilot.runner.agents.adapter import Ending, Order
+from autopilot.runner.agents.adapter import Ending
 from autopilot.runner.agents.claude import ClaudeAgent
 from autopilot.runner.agents.command import CommandAgent
 from autopilot.runner.agents.pricing import Tally
 from autopilot.runner.meter import Meter
 from autopilot.schemas.price import TokenCount, TokenPrice
 from autopilot.schemas.run import AgentSpec, Usage
+from tests.support.orders import make_order
 
 PRICE = TokenPrice(input=4_000_000, output=20_000_000, cache_read=200_000, cache_write=8_000_000)
 PRICES = {"opus": PRICE}
@@ -26,7 +27,7 @@ def told(tmp_path: Path, *lines: dict[str, Any], model: str | None = "opus") -> 
     """What a command agent is said to have used after these lines."""
     agent = CommandAgent()
     spec = AgentSpec(name="mine", kind="command", argv=("tool",), model=model, prices=PRICES)
-    agent.launch(Order(agent=spec, prompt=tmp_path / "prompt.md", round_no=1))
+    agent.launch(make_order(spec, tmp_path))
     agent.feed("".join(json.dumps(line) + "\n" for line in lines).encode())
     return agent.finish(DONE).usage
 
@@ -158,9 +159,7 @@ def test_claudes_result_without_a_total_is_priced_model_by_model(
     prompt = tmp_path / "prompt.md"
     prompt.write_text("x")
     agent = ClaudeAgent()
-    agent.launch(
-        Order(agent=AgentSpec(name="claude", kind="claude", prices=PRICES), prompt=prompt, round_no=1)
-    )
+    agent.launch(make_order(AgentSpec(name="claude", kind="claude", prices=PRICES), tmp_path))
     agent.feed(json.dumps({**RESULT, "modelUsage": models}).encode() + b"\n")
     usage = agent.finish(DONE).usage
     assert (usage.known, usage.unpriced) == (cost is not None, unpriced)

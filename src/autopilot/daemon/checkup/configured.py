@@ -8,13 +8,16 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ, secrets
 from autopilot.config.git import Git, GitError
 from autopilot.config.layers import read_defaults
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
-from autopilot.runner.agents.registry import program_of, sign_in_variables
+from autopilot.runner.agents.registry import need_of, program_of, sign_in_variables
+from autopilot.runner.agents.release import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,6 +70,21 @@ def agent(name: str, settings: Settings) -> Check:
         cure = f"set one of {', '.join(wanted)} where autopilot is started (docs/agents/{spec.kind}.md)"
         return blocked(label, f"{found} has no way to sign in: its runs see a HOME of their own", cure)
     return ok(label, found)
+
+
+def agent_release(name: str, settings: Settings, clock: Clock) -> Iterator[Check]:
+    """Ask an agent's program how old it is, where that matters to the guard."""
+    spec = settings.agent(name)
+    program, need = program_of(spec), need_of(spec)
+    if program is None or need is None:
+        return
+    found = shutil.which(program, path=environ.search_path(environ.current()))
+    if found is None:
+        return
+    with tempfile.TemporaryDirectory(prefix="autopilot-doctor-") as folder:
+        refused = refusal((found, *spec.argv[1:]), need, clock=clock, folder=Path(folder))
+    label = f"release of {name}"
+    yield blocked(label, refused.what, refused.hint) if refused else ok(label, f"{need.oldest} or later")
 
 
 def programs(settings: Settings) -> Iterator[Check]:

@@ -38,6 +38,7 @@ def _configuration(paths: Paths, clock: Clock) -> Iterator[Check]:
     yield configured.identity(settings)
     for name in configured.used_agents(settings):
         yield configured.agent(name, settings)
+        yield from configured.agent_release(name, settings, clock)
     yield from configured.programs(settings)
     for repo in settings.repos:
         yield configured.repository(repo, clock, paths)

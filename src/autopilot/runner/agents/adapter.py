@@ -21,11 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """One round of work: the prompt's file and what the agent may do."""
+    """One round of work: the prompt's file and what the agent may do.
+
+    `private` is a folder of the run in which the agent's own configuration is made; `guard` is the command
+    that a hook hands each tool call to, and says no by exit 2. Empty: there is no guard.
+    """
 
     agent: AgentSpec
     prompt: Path
+    private: Path
+    worktree: Path
     round_no: int
+    guard: tuple[str, ...] = ()
     phase: PaidPhase = "dev"
     attempt: int = 1
     answers: tuple[str, ...] = ()
@@ -35,12 +42,18 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
-    """How to start the agent. `passes` names variables of ours that it alone may see."""
+    """How to start the agent. `passes` names variables of ours that it alone may see.
+
+    `files` are written before the start, and are the agent's to read; what it may write beside its worktree
+    is in `writable`.
+    """
 
     argv: tuple[str, ...]
     passes: tuple[str, ...] = ()
     extra: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes | None = None
+    files: Mapping[Path, str] = field(default_factory=dict)
+    writable: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

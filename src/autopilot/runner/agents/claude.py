@@ -5,10 +5,10 @@ Must not pass a credential on a command line: the prompt goes in by stdin, keys 
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import AgentReport, Launch
+from autopilot.runner.agents.claude_profile import MODE, TOOLS, profile_text
 from autopilot.runner.agents.claude_stream import ClaudeStream
 from autopilot.runner.agents.claude_verdict import give_up, judge
 from autopilot.runner.agents.events import Hopeless
@@ -28,11 +28,19 @@ AUTH_VARIABLES = (
     "CLAUDE_CODE_OAUTH_TOKEN",
 )
 _QUIET: Mapping[str, str] = {
+    "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
+    "SHELL": "/bin/bash",
 }
-_DENIED = ("Bash(git push:*)", "Bash(git remote:*)", "Bash(gh:*)", "WebFetch", "WebSearch")
+# Settings, hooks, MCP servers, commands and skills of the repository or the person are not looked for.
+_NOTHING_OF_OTHERS = (
+    *("--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands", "--no-chrome"),
+    *("--tools", ",".join(TOOLS)),
+)
+# The client sources it before each command of the model: a test does not see its keys, nor print them.
+_WITHOUT_KEYS = "unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN\n"
 
 
 class ClaudeAgent:
@@ -47,20 +55,25 @@ class ClaudeAgent:
         """Nothing of it is obligatory."""
 
     def launch(self, order: Order) -> Launch:
-        """Ask for the event stream; edits in the worktree and the repository's own commands are allowed."""
+        """Ask for the event stream, under a profile of ours and with nobody else's settings."""
         self._stream.prices = order.agent.prices
+        self._stream.expects_hooks = bool(order.guard)
+        settings, shell = order.private / "settings.json", order.private / "shell.sh"
+        config = order.private / "claude"
         return Launch(
             argv=(
                 *(order.agent.argv or ("claude",)),
                 *("-p", "--output-format", "stream-json", "--verbose"),
-                *("--permission-mode", "acceptEdits"),
-                *("--settings", json.dumps(_permissions(order.allowed_commands))),
+                *("--permission-mode", MODE, "--settings", str(settings)),
+                *_NOTHING_OF_OTHERS,
                 *(("--model", order.agent.model) if order.agent.model else ()),
                 *_budget(order.left_micro_usd),
             ),
             passes=(*AUTH_VARIABLES, *order.agent.env_pass),
-            extra=_QUIET,
+            extra={**_QUIET, "CLAUDE_CONFIG_DIR": str(config), "CLAUDE_ENV_FILE": str(shell)},
             stdin=order.prompt.read_bytes(),
+            files={settings: profile_text(order.allowed_commands, order.guard), shell: _WITHOUT_KEYS},
+            writable=(config,),
         )
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
@@ -83,17 +96,6 @@ class ClaudeAgent:
             if isinstance(event, Hopeless):
                 self._hopeless = event.code
         return events
-
-
-def _permissions(commands: tuple[tuple[str, ...], ...]) -> dict[str, dict[str, list[str]]]:
-    """Allow exactly the repository's own commands beside what `acceptEdits` allows."""
-    plain = (" ".join(argv) for argv in commands if all(_is_plain(word) for word in argv))
-    allowed = [rule for command in plain for rule in (f"Bash({command})", f"Bash({command}:*)")]
-    return {"permissions": {"allow": allowed, "deny": list(_DENIED)}}
-
-
-def _is_plain(word: str) -> bool:
-    return bool(word) and all(char.isalnum() or char in "-_./=:@+," for char in word)
 
 
 def _budget(left_micro_usd: int | None) -> tuple[str, ...]:

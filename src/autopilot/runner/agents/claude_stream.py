@@ -42,6 +42,7 @@ class ClaudeFacts:
         self.result: Mapping[str, Any] | None = None
         self.error = ""
         self.refused_logins = 0
+        self.has_asked_guard = False
         self.last_text = ""
         self.last_prose = ""
         self.limit: Limited | None = None
@@ -61,6 +62,7 @@ class ClaudeStream:
         self.lines = JsonLines()
         self.facts = ClaudeFacts()
         self.prices: Mapping[str, TokenPrice] = {}
+        self.expects_hooks = False
         self._usages: dict[str, tuple[int, int, int]] = {}
         self._counted = (0, 0, 0)
 
@@ -130,6 +132,11 @@ class ClaudeStream:
 
     def _system(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         match event.get("subtype"):
+            case "hook_response" if event.get("hook_event") == "SessionStart":
+                self.facts.has_asked_guard = event.get("exit_code") == 0
+            case "init" if self.expects_hooks and not self.facts.has_asked_guard:
+                # It comes before the first request to the model, and after the hooks of the start.
+                return [Hopeless("agent-hooks-ignored")]
             case "permission_denied":
                 tool = one_line(text(event.get("tool_name")))
                 self.facts.denials[text(event.get("tool_use_id")) or tool] = tool

@@ -23,9 +23,17 @@ if TYPE_CHECKING:
     from autopilot.runner.agents.claude_stream import ClaudeStream
 
 _SIGN_IN = (
-    "set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN for the daemon, or list CLAUDE_CONFIG_DIR in the "
-    "agent's env_pass; `claude -p hello` must work in that environment"
+    "set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (claude setup-token) for the daemon; a login of your "
+    "own is not seen: runs have a configuration folder of their own"
 )
+_HOPELESS: Mapping[str, tuple[Outcome, str, str]] = {
+    "agent-not-authenticated": (Outcome.CREDENTIAL, "Claude Code's key or login is not accepted", _SIGN_IN),
+    "agent-hooks-ignored": (
+        Outcome.CONFIGURATION,
+        "Claude Code did not ask the guard at its start: it was stopped before its first request",
+        "update it; an organisation's managed settings must not turn hooks off (disableAllHooks)",
+    ),
+}
 _UNAUTHORIZED = (401, 403)
 _NOT_FOUND = 404
 _TOO_MANY = 429
@@ -51,11 +59,12 @@ def judge(stream: ClaudeStream, ending: Ending) -> AgentReport:
 
 def give_up(stream: ClaudeStream, code: str) -> AgentReport:
     """Give the report of a process that we stopped because it could not succeed."""
+    outcome, message, hint = _HOPELESS[code]
     return AgentReport(
-        outcome=Outcome.CREDENTIAL,
+        outcome=outcome,
         code=code,
-        message="Claude Code's key or login is not accepted",
-        hint=_SIGN_IN,
+        message=message,
+        hint=hint,
         usage=stream.usage(),
         warnings=_warnings(stream),
     )

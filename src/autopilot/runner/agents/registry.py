@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.claude import AUTH_VARIABLES, ClaudeAgent
 from autopilot.runner.agents.command import CommandAgent
+from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.scripted import ScriptedAgent
 from autopilot.schemas.errors import ConfigError
 
@@ -25,6 +26,15 @@ _OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {"claude": AUTH_VARIABLES}
 # Any one of these signs it in. An agent that is not named here is not asked: it may need nothing.
 _SIGN_IN: Mapping[str, tuple[str, ...]] = {
     "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+}
+# A file that names where the person's own login lies: a run has a folder of its own instead.
+_NOT_A_SIGN_IN = frozenset({"CLAUDE_CONFIG_DIR", "CODEX_HOME"})
+_NEEDS: Mapping[str, Need] = {
+    "claude": Need(
+        Release(2, 1, 295),
+        'its hooks know no onFailure: "block", so a guard that fails would let every call run',
+        "update it: npm install -g @anthropic-ai/claude-code@latest",
+    ),
 }
 KINDS = tuple(_KINDS)
 
@@ -55,4 +65,10 @@ def program_of(spec: AgentSpec) -> str | None:
 def sign_in_variables(spec: AgentSpec) -> tuple[str, ...]:
     """Name the variables of which one must be set for the agent to sign in; empty where we cannot know."""
     known = _SIGN_IN.get(spec.kind, ())
-    return (*known, *spec.env_pass) if known else ()
+    passed = (name for name in spec.env_pass if name not in _NOT_A_SIGN_IN)
+    return (*known, *passed) if known else ()
+
+
+def need_of(spec: AgentSpec) -> Need | None:
+    """Say which release of its program is the oldest that will do; None where any does."""
+    return _NEEDS.get(spec.kind)

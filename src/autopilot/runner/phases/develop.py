@@ -84,6 +84,8 @@ def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: 
         Order(
             agent=spec.agent,
             prompt=_prompt(shop, ready, baseline, round_no=round_no, red=red),
+            private=spec.run_dir / "agent",
+            worktree=spec.worktree,
             round_no=round_no,
             phase="dev",
             attempt=spec.attempt,

@@ -23,7 +23,7 @@ def settings(home: Path, *, env_pass: str = "") -> Settings:
 
 @pytest.fixture(autouse=True)
 def _no_account(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"):
+    for name in ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -38,7 +38,7 @@ def test_a_client_without_any_account_blocks_the_night(tmp_path: Path) -> None:
     [
         ("ANTHROPIC_API_KEY", ""),
         ("CLAUDE_CODE_OAUTH_TOKEN", ""),
-        ("CLAUDE_CONFIG_DIR", '"CLAUDE_CONFIG_DIR"'),
+        ("AWS_PROFILE", '"AWS_PROFILE"'),
     ],
 )
 def test_each_way_to_sign_in_is_enough(
@@ -48,8 +48,15 @@ def test_each_way_to_sign_in_is_enough(
     assert not configured.agent("claude", settings(tmp_path, env_pass=env_pass)).blocks
 
 
+def test_a_login_of_the_persons_own_is_not_one_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/home/person/.claude")
+    assert configured.agent("claude", settings(tmp_path, env_pass='"CLAUDE_CONFIG_DIR"')).blocks
+
+
 def test_a_variable_that_the_agent_would_not_see_is_not_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/somewhere")
+    monkeypatch.setenv("AWS_PROFILE", "work")
     assert configured.agent("claude", settings(tmp_path)).blocks
