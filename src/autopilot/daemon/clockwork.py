@@ -20,8 +20,8 @@ from apscheduler.triggers.date import DateTrigger
 from apscheduler.triggers.interval import IntervalTrigger
 
 from autopilot.config.logs import logger
+from autopilot.config.threads import start
 from autopilot.daemon.inbox import Woken
-from autopilot.daemon.threads import start
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 

@@ -14,8 +14,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from autopilot.config.threads import start
 from autopilot.daemon.inbox import StopAsked
-from autopilot.daemon.threads import start
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

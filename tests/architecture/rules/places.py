@@ -89,8 +89,13 @@ PLACES = {
                 "psutil.Popen",
             }
         ),
-        # The player is the scripted agent itself: it stands in for a program that is not ours.
-        (f"{SRC}config/proc.py", f"{SRC}runner/agents/scripted_player.py"),
+        # The player is the scripted agent itself: it stands in for a program that is not ours. The forwarder
+        # runs inside of a sandbox, without us, and becomes the program that was started.
+        (
+            f"{SRC}config/proc.py",
+            f"{SRC}runner/agents/scripted_player.py",
+            f"{SRC}runner/network/forwarder.py",
+        ),
     ),
     "moves": Place(
         frozenset({"autopilot.daemon.store.moves", "autopilot.daemon.store.enqueue"}),

@@ -11,8 +11,8 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.address import short_address
+from autopilot.config.threads import start
 from autopilot.daemon.api.server import JOIN_TIMEOUT_S, Server
-from autopilot.daemon.threads import start
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -1,0 +1,107 @@
+"""Carries bytes both ways between two sockets until one end has said all, holding only a little of them.
+
+Must not look at what it carries.
+"""
+
+from __future__ import annotations
+
+import selectors
+import socket
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CHUNK_BYTES = 64 * 1024
+
+
+class _Way:
+    """One direction: what has been read and not yet written, at most one chunk."""
+
+    def __init__(self, source: socket.socket, sink: socket.socket, first: bytes) -> None:
+        self.source, self.sink = source, sink
+        self.held = memoryview(first)
+        self.has_ended = False
+        self.is_closed = False
+
+    @property
+    def wants_read(self) -> bool:
+        return not self.has_ended and not self.held
+
+    def read(self) -> int:
+        try:
+            data = self.source.recv(CHUNK_BYTES)
+        except BlockingIOError:
+            return 0
+        self.held, self.has_ended = memoryview(data), not data
+        return len(data)
+
+    def write(self) -> None:
+        if self.held:
+            try:
+                self.held = self.held[self.sink.send(self.held) :]
+            except BlockingIOError:
+                return
+        if self.has_ended and not self.held and not self.is_closed:
+            self.is_closed = True
+            self.sink.shutdown(socket.SHUT_WR)
+
+
+def relay(
+    client: socket.socket,
+    server: socket.socket,
+    *,
+    idle_s: float,
+    first_up: bytes = b"",
+    is_one_way: bool = False,
+    may_send: Callable[[int], bool] = lambda _size: True,
+) -> bool:
+    """Carry bytes until the server has ended, or both have, or nothing has moved for a time.
+
+    Args:
+        client: who asked.
+        server: whom it asked.
+        idle_s: how long nothing may move.
+        first_up: what goes to the server before anything else.
+        is_one_way: nothing more is taken from the client.
+        may_send: asked with the size of each piece of the client's; False ends it all.
+
+    Returns:
+        Whether it came to its end without `may_send` having said no.
+
+    Raises:
+        OSError: one of the two broke off.
+    """
+    up, down = _Way(client, server, first_up), _Way(server, client, b"")
+    client.setblocking(False)  # noqa: FBT003 - the standard library's own signature
+    server.setblocking(False)  # noqa: FBT003 - as above
+    with selectors.DefaultSelector() as selector:
+        while not down.is_closed:
+            _watch(selector, client, reads=None if is_one_way else up, writes=down)
+            _watch(selector, server, reads=down, writes=up)
+            ready = selector.select(idle_s)
+            if not ready:
+                return True
+            for key, events in ready:
+                reads = up if key.fileobj is client else down
+                if events & selectors.EVENT_READ and reads.wants_read:
+                    size = reads.read()
+                    if reads is up and not may_send(size):
+                        return False
+            up.write()
+            down.write()
+    return True
+
+
+def _watch(selector: selectors.BaseSelector, end: socket.socket, *, reads: _Way | None, writes: _Way) -> None:
+    """Ask to be told when an end can do what is wanted of it, and of nothing else."""
+    events = selectors.EVENT_WRITE if writes.held else 0
+    if reads is not None and reads.wants_read:
+        events |= selectors.EVENT_READ
+    known = end in selector.get_map()
+    if events and known:
+        selector.modify(end, events)
+    elif events:
+        selector.register(end, events)
+    elif known:
+        selector.unregister(end)

@@ -1,0 +1,217 @@
+"""One connection from inside: its request is read, judged, and carried on or refused.
+
+Must not answer for anybody else: a refusal is ours and says so, everything else is the server's own answer.
+One request for each connection; what follows it is the business of whoever it went to.
+"""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import h11
+
+from autopilot.runner.network.hello import NoHelloError, server_name
+from autopilot.runner.network.names import Refusal, read_target
+from autopilot.runner.network.policy import Asked
+from autopilot.runner.network.refused import Refused, shown
+from autopilot.runner.network.relay import CHUNK_BYTES, relay
+
+if TYPE_CHECKING:
+    from autopilot.runner.network.ends import Ends
+    from autopilot.runner.network.line import Line, Operator
+    from autopilot.runner.network.policy import Policy, Way
+    from autopilot.runner.network.refused import Refusals
+
+# What a server that is only read from may be sent in one connection: some thousand requests.
+MAX_SENT_BYTES = 1024 * 1024
+_HEAD_S = 30.0
+_LINGER_S = 1.0
+_VERSIONS = frozenset({b"1.0", b"1.1"})
+_BETWEEN_US = frozenset({b"connection", b"keep-alive", b"host", b"te", b"trailer", b"upgrade"})
+_MALFORMED = Refusal("malformed", "this is no request that a proxy could understand")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """The connection, the list it is judged by, and where refusals are noted."""
+
+    client: socket.socket
+    policy: Policy
+    operator: Operator
+    refusals: Refusals
+    ends: Ends
+    idle_s: float
+
+    def serve(self) -> None:
+        """Take one request to its end.
+
+        Raises:
+            OSError: one of the two ends broke off.
+        """
+        self.client.settimeout(_HEAD_S)
+        parser = h11.Connection(h11.SERVER)
+        request = self._request(parser)
+        if request is None:
+            return
+        if isinstance(request, Refusal):
+            self._refuse(Refused("", 0, "", request.code), request)
+            return
+        asked = _asked(request)
+        way = self.policy.judge(asked)
+        if isinstance(way, Refusal):
+            self._refuse(_refused(asked, way.code), way)
+            return
+        try:
+            line = self.operator.call(way.endpoint)
+        except OSError as exc:
+            self._answer(502, f"{way.endpoint.target.host} cannot be reached: {exc}")
+            return
+        if isinstance(line, Refusal):
+            self._refuse(_refused(asked, line.code), line)
+            return
+        with self.ends.kept(line.socket):
+            rest, _ = parser.trailing_data
+            if way.path is None:
+                self._tunnel(asked, way, line, rest)
+            else:
+                self._forward(request, way, line, rest)
+
+    def _request(self, parser: h11.Connection) -> h11.Request | Refusal | None:
+        """Read the head of a request; None when nobody has asked for anything."""
+        is_begun = False
+        try:
+            while (event := parser.next_event()) is h11.NEED_DATA:
+                data = self.client.recv(CHUNK_BYTES)
+                if not data and not is_begun:
+                    return None
+                is_begun = True
+                parser.receive_data(data)
+        except h11.RemoteProtocolError:
+            return _MALFORMED
+        is_known = isinstance(event, h11.Request) and event.http_version in _VERSIONS
+        return event if is_known and isinstance(event, h11.Request) else _MALFORMED
+
+    def _tunnel(self, asked: Asked, way: Way, line: Line, first: bytes) -> None:
+        self.client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        if way.endpoint.is_tls:
+            read = self._hello(first)
+            if isinstance(read, bytes):
+                first = read
+                refusal = self._other_name(first, way)
+            else:
+                refusal = read
+            if refusal is not None:
+                self.refusals.add(_refused(asked, refusal.code))
+                return
+        purse = _Purse(None if way.endpoint.writes else MAX_SENT_BYTES - len(first))
+        if not relay(self.client, line.socket, idle_s=self.idle_s, first_up=first, may_send=purse.may_send):
+            self.refusals.add(_refused(asked, "too-much-sent"))
+
+    def _hello(self, first: bytes) -> bytes | Refusal:
+        """Read on until the client has named its server, or has shown that it will not."""
+        try:
+            while server_name(first) is None:
+                data = self.client.recv(CHUNK_BYTES)
+                if not data:
+                    return Refusal("tls-broken-off", "the client named no server")
+                first += data
+        except NoHelloError as exc:
+            return Refusal("not-tls", str(exc))
+        return first
+
+    def _other_name(self, hello: bytes, way: Way) -> Refusal | None:
+        is_same = way.endpoint.target.is_address or server_name(hello) == way.endpoint.target.host
+        return None if is_same else Refusal("tls-other-name", "the client asks TLS for another server")
+
+    def _forward(self, request: h11.Request, way: Way, line: Line, rest: bytes) -> None:
+        try:
+            head = _head(request, way, line)
+        except h11.LocalProtocolError:
+            self._refuse(Refused("", 0, "", _MALFORMED.code), _MALFORMED)
+            return
+        is_read_only = not way.endpoint.writes
+        relay(
+            self.client,
+            line.socket,
+            idle_s=self.idle_s,
+            first_up=head if is_read_only else head + rest,
+            is_one_way=is_read_only,
+        )
+
+    def _refuse(self, refused: Refused, refusal: Refusal) -> None:
+        self.refusals.add(refused)
+        self._answer(403, refusal.reason, code=refusal.code)
+
+    def _answer(self, status: int, reason: str, *, code: str = "unreachable") -> None:
+        """Say it, and wait a moment until the other side has read it."""
+        phrase = "Forbidden" if status == 403 else "Bad Gateway"  # noqa: PLR2004 - the status itself
+        text = f"autopilot: {reason}\n".encode("ascii", "backslashreplace")
+        head = (
+            f"HTTP/1.1 {status} {phrase}\r\nX-Autopilot-Refused: {code}\r\nContent-Type: text/plain\r\n"
+            f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
+        )
+        self.client.sendall(head.encode("ascii") + text)
+        self.client.shutdown(socket.SHUT_WR)
+        self.client.settimeout(_LINGER_S)
+        self.client.recv(CHUNK_BYTES)
+
+
+class _Purse:
+    """What may still be sent; None: anything."""
+
+    def __init__(self, left: int | None) -> None:
+        self._left = left
+
+    def may_send(self, size: int) -> bool:
+        if self._left is None:
+            return True
+        self._left -= size
+        return self._left >= 0
+
+
+def _asked(request: h11.Request) -> Asked:
+    headers = list(request.headers)
+    return Asked(
+        method=request.method.decode("latin-1"),
+        target=request.target.decode("latin-1"),
+        hosts=tuple(value.decode("latin-1") for name, value in headers if name == b"host"),
+        has_body=any(
+            name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+            for name, value in headers
+        ),
+    )
+
+
+def _refused(asked: Asked, code: str) -> Refused:
+    """Say what was asked for, by host and port where they can be read."""
+    authority = asked.target.partition("://")[2] or asked.target
+    authority = authority.split("/", 1)[0]
+    target = read_target(authority, default_port=443 if asked.method == "CONNECT" else 80)
+    if isinstance(target, Refusal):
+        return Refused(shown(authority), 0, shown(asked.method)[:20], code)
+    return Refused(shown(target.host), target.port, shown(asked.method)[:20], code)
+
+
+def _head(request: h11.Request, way: Way, line: Line) -> bytes:
+    """Write the request anew: our own Host header, one request only, no word between client and proxy."""
+    headers = list(request.headers)
+    named = {
+        word.strip().lower() for name, value in headers if name == b"connection" for word in value.split(b",")
+    }
+    dropped = (_BETWEEN_US | named) - {b"transfer-encoding", b"content-length"}
+    target = way.endpoint.target
+    host = str(target) if target.port != 80 else str(target).removesuffix(":80")  # noqa: PLR2004 - HTTP's own
+    kept = [
+        (name, value) for name, value in headers if name not in dropped and not name.startswith(b"proxy-")
+    ]
+    ours = [(b"Host", host.encode("ascii")), (b"Connection", b"close")]
+    path = way.path or "/"
+    if line.proxy is not None:
+        path = f"http://{host}{path}"
+        if line.proxy.authorization:
+            ours.append((b"Proxy-Authorization", line.proxy.authorization.encode("ascii")))
+    writer = h11.Connection(h11.CLIENT)
+    anew = h11.Request(method=request.method, target=path.encode("ascii"), headers=[*ours, *kept])
+    return writer.send(anew) or b""
