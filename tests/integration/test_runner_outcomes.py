@@ -71,6 +71,7 @@ def test_no_change_after_refused_tools_names_them(host: Host, repo: Repo, tmp_pa
     assert (result.outcome, result.code) == (Outcome.NO_CHANGES, "no-changes-tools-refused")
     assert result.denials
     assert result.denials[0] in result.hint
+    assert [(each.by, each.what) for each in result.blocked] == [("tools", each) for each in result.denials]
 
 
 def test_output_that_is_not_json_is_a_failure_of_the_agent(host: Host, repo: Repo, tmp_path: Path) -> None:

@@ -8,19 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from autopilot.config.foreign_file import UnreadableError, read_plain
-from autopilot.config.paths import RESULT_FILE, read_folder
-from autopilot.schemas.run import RunResult
+from autopilot.daemon.results import result_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from autopilot.config.paths import Paths
     from autopilot.schemas.run import PhaseUsage
-
-_MAX_RESULT_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +32,8 @@ class PhaseSpend:
 
 def of_run(paths: Paths, ticket: str, run_id: str) -> tuple[PhaseSpend, ...]:
     """Give what the phases of a run used; nothing where its result is gone or does not tell."""
-    try:
-        file = read_folder(paths, ticket, run_id, RESULT_FILE) / RESULT_FILE
-        result = RunResult.model_validate_json(read_plain(file, max_bytes=_MAX_RESULT_BYTES))
-    except (UnreadableError, ValidationError, OSError):
-        return ()
-    return tuple(map(_told, result.phases)) if result.run_id == run_id else ()
+    result = result_of(paths, ticket, run_id)
+    return () if result is None else tuple(map(_told, result.phases))
 
 
 def added_up(spends: Iterable[PhaseSpend]) -> tuple[PhaseSpend, ...]:

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from autopilot.publish.span import Change
+    from autopilot.schemas.blocked import Blocked
     from autopilot.schemas.gate import GateRecord, TestCounts
 
 MAX_TITLE_CHARS = 200
 _SHOWN_CHANGES = 200
+_SHOWN_BLOCKED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Facts:
     rerun: Sequence[GateRecord]
     signals: Sequence[str]
     manifests: Sequence[str]
+    blocked: Sequence[Blocked] = ()
     ticket_ref: str
     base: str
     base_sha: str
@@ -80,6 +83,7 @@ def _sections(facts: Facts) -> tuple[Section, ...]:
         Section("Changes", "\n".join(_changes(facts)), 5),
         Section("Verification", "\n".join(_verification(facts)), 1),
         Section("Risk and Security", "\n".join(f"- {signal}" for signal in facts.signals), 2),
+        Section("What was blocked", "\n".join(_blocked(facts)), 4),
         Section("Dependencies", "\n".join(f"- {shown_path(path)} changes" for path in facts.manifests), 4),
         Section("Related", "\n".join(_related(facts)), 0),
     )
@@ -101,6 +105,22 @@ def _changes(facts: Facts) -> Iterator[str]:
         yield f"- {shown_path(change.path)} ({change.change}, {lines}){told}"
     if len(facts.changes) > _SHOWN_CHANGES:
         yield f"- and {len(facts.changes) - _SHOWN_CHANGES} more files"
+
+
+def _blocked(facts: Facts) -> Iterator[str]:
+    """Tell what the run tried in vain, in its own words: claims, and none of them got through."""
+    named = [each for each in facts.blocked if each.what]
+    if facts.blocked:
+        yield "The run tried this and was not let do it:"
+        yield ""
+    for each in named[:_SHOWN_BLOCKED]:
+        times = f", {each.count} times" if each.count > 1 else ""
+        yield f"- {each.by}: {shown_path(each.what)} ({outbound.clean_line(each.code) or 'refused'}{times})"
+    more = sum(
+        each.count for each in (*named[_SHOWN_BLOCKED:], *(one for one in facts.blocked if not one.what))
+    )
+    if more:
+        yield f"- and {more} more attempts"
 
 
 def _verification(facts: Facts) -> Iterator[str]:

@@ -38,6 +38,7 @@ def gather(ctx: Context, rerun: tuple[GateRecord, ...], *, moved: BaseMoved = _N
         recorded=spec.recorded_gates,
         rerun=rerun,
         signals=content.notes(change.path for change in changes),
+        blocked=request.blocked if request else (),
         manifests=tuple(change.path for change in changes if content.is_manifest(change.path)),
         ticket_ref=spec.ticket_ref,
         base=spec.base,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.runner.barrier import Barrier
 from autopilot.runner.meter import Meter, TokenMeter
 from autopilot.schemas.run import Outcome, PhaseUsage, RunResult, Usage
 
@@ -41,6 +42,7 @@ class Notebook:
         self.scope: tuple[ScopeLine, ...] = ()
         self.questions: tuple[str, ...] = ()
         self.denials: tuple[str, ...] = ()
+        self.barrier = Barrier()
         self.resets_ms: int | None = None
         self.final_text = ""
         self.phase: PaidPhase = "dev"
@@ -94,6 +96,8 @@ class Notebook:
         self.take_usage(report.usage)
         self.warn(report.warnings)
         self.denials = tuple(dict.fromkeys((*self.denials, *report.denials)))
+        for denial in report.denials:
+            self.barrier.add(by="tools", what=denial, code="denied")
         self.questions, self.resets_ms = report.questions, report.resets_ms
         self.final_text = report.final_text
 
@@ -145,6 +149,7 @@ class Notebook:
             phases=self.phases(),
             questions=tuple(map(_encodable, self.questions)) if is_asked else (),
             denials=tuple(map(_encodable, self.denials)),
+            blocked=self.barrier.told(),
             warnings=self.warnings,
             changed_files=len(self.scope),
             resets_ms=self.resets_ms,

@@ -83,6 +83,7 @@ class Event(StrEnum):
     BREAKER_CLOSED = "breaker.closed"
     BUDGET_RESERVED = "budget.reserved"
     BUDGET_SETTLED = "budget.settled"
+    NETWORK_REFUSED = "network.refused"
     CEILING_REACHED = "ceiling.reached"
     AWAKE_HELD = "awake.held"
     AWAKE_RELEASED = "awake.released"

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from autopilot.schemas.blocked import Blocked
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.records import EpochMs, Record, Sha
 from autopilot.schemas.run import Identity, Lease, Seconds, Usage
@@ -40,6 +41,7 @@ class PublishRequest(Record):
     gates: tuple[GateRecord, ...] = ()
     usage: Usage = Usage()
     notes: tuple[str, ...] = ()
+    blocked: tuple[Blocked, ...] = Field(default=(), description="what the run tried and was not let do")
     created_ms: EpochMs
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from autopilot.schemas.blocked import Blocked
 from autopilot.schemas.gate import GateRecord, TestCounts
 from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
@@ -202,6 +203,7 @@ class RunResult(Record):
     phases: tuple[PhaseUsage, ...] = Field(default=(), description="the same usage, by phase")
     questions: tuple[str, ...] = ()
     denials: tuple[str, ...] = Field(default=(), description="tools the agent was refused")
+    blocked: tuple[Blocked, ...] = Field(default=(), description="what the run tried and was not let do")
     warnings: tuple[str, ...] = ()
     changed_files: int = Field(default=0, ge=0)
     resets_ms: EpochMs | None = Field(default=None, description="usage limit: when the window opens again")

@@ -17,6 +17,7 @@ from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
 from autopilot.daemon.digest.render import MAX_WAITING
 from autopilot.daemon.gc.report import last_count
 from autopilot.daemon.phase_spend import added_up, of_run
+from autopilot.daemon.results import result_of
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
 from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S, micro_usd
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
     from autopilot.daemon.store.engine import Store
+    from autopilot.schemas.blocked import Blocked
     from autopilot.schemas.ticket import Ticket
 
 DAY_MS = 24 * 3600 * 1000
@@ -77,6 +79,7 @@ def night(desk: Desk, *, since_ms: int) -> Night:
                 ticket.id: tuple(hold.name for hold in demand.holds_of(desk, conn, ticket))
                 for ticket in sorted_by[State.QUEUED][:MAX_WAITING]
             },
+            blocked=_blocked(conn, desk.paths, now_ms),
         )
 
 
@@ -93,6 +96,16 @@ def _money(conn: Connection, desk: Desk, now_ms: int) -> Money:
             for spend in of_run(desk.paths, ticket, run_id)
         ),
     )
+
+
+def _blocked(conn: Connection, paths: Paths, now_ms: int) -> dict[str, tuple[Blocked, ...]]:
+    """Give what the runs of the last 24 hours tried in vain, by ticket."""
+    told: dict[str, tuple[Blocked, ...]] = {}
+    for ticket, run_id in queries_host.ended_lately(conn, now_ms):
+        result = result_of(paths, ticket, run_id)
+        if result is not None and result.blocked:
+            told[ticket] = (*told.get(ticket, ()), *result.blocked)
+    return told
 
 
 def _asked(conn: Connection, ticket: Ticket) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from autopilot.daemon.phase_spend import PhaseSpend
+    from autopilot.schemas.blocked import Blocked
     from autopilot.schemas.ticket import Hold, Ticket
 
 
@@ -77,6 +78,8 @@ class Night:
     disk: Disk | None = None
     held_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each waiting ticket the names of its holds."""
+    blocked: Mapping[str, tuple[Blocked, ...]] = field(default_factory=dict)
+    """For each ticket what its latest run tried and was not let do."""
 
     @property
     def is_quiet(self) -> bool:

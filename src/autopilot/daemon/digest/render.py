@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MAX_TEXT_CHARS = 500
 _MIB = 1024 * 1024
 MAX_WAITING = 20
+MAX_BLOCKED = 20
 _MARKDOWN_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
 
 
@@ -40,6 +41,7 @@ def markdown(night: Night) -> str:
         *_section("Under way", (f"{_name(ticket)} is {ticket.state}" for ticket in night.working)),
         *_section("Dealt with already", (_settled(draft) for draft in night.drafts if draft.fate)),
         *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
+        *_section("What was blocked", _blocked(night)),
         *_section("Spend", _spend(night.money)),
         *_section("Disk", _disk(night)),
     ]
@@ -73,6 +75,9 @@ def as_json(night: Night) -> dict[str, Any]:
             for name in ("failed", "cancelled", "waiting", "working")
         },
         "held_by": {name: list(holds) for name, holds in night.held_by.items()},
+        "blocked": {
+            name: [each.model_dump(mode="json") for each in told] for name, told in night.blocked.items()
+        },
         "holds": [hold.model_dump(mode="json") for hold in night.holds],
         "money": asdict(night.money),
         "disk": asdict(night.disk) if night.disk else None,
@@ -155,6 +160,19 @@ def _hold(hold: Hold, night: Night) -> str:
     scope = "" if hold.scope == "host" else f" ({hold.scope})"
     began = _when(night, hold.since_ms)
     return f"{hold.name}{scope}: {_plain(hold.cause)}, since {began}{until} → {_plain(hold.cure)}"
+
+
+def _blocked(night: Night) -> Iterator[str]:
+    """Name what runs tried in vain; of many attempts only the first kinds."""
+    lines = [
+        f"**{ticket}** {each.by}: {_plain(each.what) or 'more of the kind'}"
+        f" ({_plain(each.code) or 'refused'}{f', {each.count} times' if each.count > 1 else ''})"
+        for ticket, told in night.blocked.items()
+        for each in told
+    ]
+    yield from lines[:MAX_BLOCKED]
+    if len(lines) > MAX_BLOCKED:
+        yield f"and {len(lines) - MAX_BLOCKED} more kinds: `autopilot logs` of each ticket"
 
 
 def _spend(money: Money) -> list[str]:

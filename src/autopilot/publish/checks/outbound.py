@@ -26,6 +26,7 @@ def check(ctx: Context) -> Findings:
         "the title": request.title,
         "the summary": request.summary,
         "the notes": "\n".join(request.notes),
+        "what was blocked": "\n".join(each.what for each in request.blocked),
         "the reasons of the changes": "\n".join(line.reason for line in request.scope_check),
     }
     facts = gather(ctx, ())

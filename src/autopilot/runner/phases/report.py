@@ -40,6 +40,7 @@ def request_publication(shop: Shop, *, base: str, head: str) -> None:
         gates=notebook.gates,
         usage=notebook.usage(),
         notes=tuple(note for note in notebook.warnings if is_outward(spec, note)),
+        blocked=notebook.barrier.told(),
         created_ms=shop.clock.now_ms(),
     )
     make_folder(spec.pr_request.parent)

@@ -11,6 +11,7 @@ import pytest
 
 from autopilot.daemon.digest import render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
+from autopilot.schemas.blocked import Blocked
 from autopilot.schemas.machine import State, WaitingFor
 from autopilot.schemas.ticket import Hold, Ticket
 
@@ -196,3 +197,22 @@ def test_a_night_whose_drafts_were_all_merged_lists_none_to_review() -> None:
     text = render.markdown(replace(QUIET, drafts=(merged,)))
     assert "Drafts to review" not in text
     assert "open the pull request yourself" not in text
+
+
+def test_what_runs_tried_in_vain_is_told_and_cannot_be_markup() -> None:
+    told = (
+        Blocked(by="network", what="CONNECT *evil*.example:443", code="host", count=4),
+        Blocked(by="network", what="", code="more", count=2),
+    )
+    text = render.markdown(replace(QUIET, blocked={"T-3": told}))
+    assert "## What was blocked" in text
+    assert "- **T-3** network: CONNECT \\*evil\\*.example:443 (host, 4 times)" in text
+    assert "- **T-3** network: more of the kind (more, 2 times)" in text
+    assert render.as_json(replace(QUIET, blocked={"T-3": told}))["blocked"]["T-3"][0]["count"] == 4
+
+
+def test_of_many_blocked_attempts_the_digest_names_the_first() -> None:
+    many = tuple(Blocked(by="network", what=f"GET {n}.example:80", code="host") for n in range(30))
+    text = render.markdown(replace(QUIET, blocked={"T-3": many}))
+    assert text.count("network: GET") == render.MAX_BLOCKED
+    assert "and 10 more kinds" in text
