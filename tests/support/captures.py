@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-_CLAUDE: Final = Path(__file__).parent / "streams" / "claude"
+_STREAMS: Final = Path(__file__).parent / "streams"
 NEWEST_CLAUDE: Final = "2.1.332"
+CODEX: Final = "0.171.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,33 @@ class Capture:
 
 def claude(name: str, version: str = NEWEST_CLAUDE) -> Capture:
     """One of Claude Code's streams, as in `claude("usage-limit")`; `made` is a version too."""
-    key = f"{version}/{name}"
-    row = _index()[key]
-    stdout, stderr = _CLAUDE / f"{key}.jsonl", _CLAUDE / f"{key}.stderr"
+    return _capture("claude", f"{version}/{name}")
+
+
+def claude_names() -> list[tuple[str, str]]:
+    """Every (name, version), for parametrised tests."""
+    pairs = (key.split("/", 1) for key in _index("claude"))
+    return [(name, version) for version, name in pairs]
+
+
+def codex(name: str) -> Capture:
+    """One of Codex's streams, as in `codex("usage-limit")`."""
+    return _capture("codex", f"{CODEX}/{name}")
+
+
+def codex_names() -> list[str]:
+    """The name of each."""
+    return [key.split("/", 1)[1] for key in _index("codex")]
+
+
+def codex_record() -> bytes:
+    """The record of tokens that it kept in its home while it worked: two requests, 2,000 and 100 tokens."""
+    return (_STREAMS / "codex" / CODEX / "record.jsonl").read_bytes()
+
+
+def _capture(agent: str, key: str) -> Capture:
+    row = _index(agent)[key]
+    stdout, stderr = _STREAMS / agent / f"{key}.jsonl", _STREAMS / agent / f"{key}.stderr"
     return Capture(
         name=key,
         what=row["what"],
@@ -46,12 +71,6 @@ def claude(name: str, version: str = NEWEST_CLAUDE) -> Capture:
     )
 
 
-def claude_names() -> list[tuple[str, str]]:
-    """Every (name, version), for parametrised tests."""
-    pairs = (key.split("/", 1) for key in _index())
-    return [(name, version) for version, name in pairs]
-
-
-def _index() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((_CLAUDE / "index.json").read_text("utf-8"))
+def _index(agent: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((_STREAMS / agent / "index.json").read_text("utf-8"))
     return found

@@ -131,7 +131,7 @@ class Awake(Input):
 class Agent(Input):
     """One coding agent, by the name that tickets use."""
 
-    kind: Literal["claude", "command", "scripted"] = Field(description="which adapter speaks with it")
+    kind: Literal["claude", "codex", "command", "scripted"] = Field(description="its adapter")
     argv: tuple[str, ...] = Field(description="program and leading arguments; empty = the adapter's own")
     model: str | None = Field(default=None, min_length=1, description="model name handed to the agent")
     billing: Literal["metered", "subscription"] = Field(description="whether its dollars are really paid")

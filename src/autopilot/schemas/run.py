@@ -34,7 +34,7 @@ class AgentSpec(Record):
     """Which agent, how it is started and how its cost is known."""
 
     name: str = Field(description="the operator's name for it: the key in [agents]")
-    kind: str = Field(description="adapter: claude, command or scripted")
+    kind: str = Field(description="adapter: claude, codex, command or scripted")
     argv: tuple[str, ...] = Field(
         default=(), description="program and leading arguments; empty = adapter default"
     )

@@ -33,7 +33,7 @@ def test_every_key_is_on_the_page_with_its_default_and_what_it_does() -> None:
         assert f"| `{key.name}` |" in page
         assert key.field.description, f"{key.dotted} does not say what it does"
     assert '| `window` | `"22:00-07:00"` |' in page
-    assert "| `kind` | required | claude or command or scripted |" in page
+    assert "| `kind` | required | claude or codex or command or scripted |" in page
     assert "| `poll_s` | `20` | > 0, ≤ 600 |" in page
 
 

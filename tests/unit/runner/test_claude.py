@@ -6,7 +6,7 @@ import pytest
 
 from autopilot.runner.agents.adapter import AgentReport, Ending
 from autopilot.runner.agents.claude import ClaudeAgent
-from autopilot.runner.agents.events import AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
+from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.schemas.run import Outcome
 from tests.support.captures import Capture, claude, claude_names
 
@@ -232,8 +232,8 @@ def test_questions_are_read_from_the_final_message_only() -> None:
 def test_a_stream_becomes_words_tools_and_spend_in_order() -> None:
     _, events = replay(claude("success"))
     assert [type(event) for event in events if not isinstance(event, Spent)] == [
-        *(Spoke, UsedTool, UsedTool),
-        *(Spoke, UsedTool, UsedTool),
+        *(Spoke, UsedTool, UsedTool, Acted),
+        *(Spoke, UsedTool, UsedTool, Acted),
         Spoke,
     ]
     assert events[-1] == Spent(31_530, 7150, 140, 14100)

@@ -24,7 +24,8 @@ class Order:
     """One round of work: the prompt's file and what the agent may do.
 
     `private` is a folder of the run in which the agent's own configuration is made; `guard` is the command
-    that a hook hands each tool call to, and says no by exit 2. Empty: there is no guard.
+    that a hook hands each tool call to, and says no by exit 2. Empty: there is no guard. `is_confined` tells
+    that a sandbox of ours stands around the agent.
     """
 
     agent: AgentSpec
@@ -33,6 +34,7 @@ class Order:
     worktree: Path
     round_no: int
     guard: tuple[str, ...] = ()
+    is_confined: bool = False
     phase: PaidPhase = "dev"
     attempt: int = 1
     answers: tuple[str, ...] = ()

@@ -6,10 +6,12 @@ client adds some with every release. What was measured is in docs/agents/claude.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.events import AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
+from autopilot.runner.agents.claude_profile import GUARDED
+from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms, items, mapping, text
 from autopilot.runner.agents.pricing import counted, priced, unpriced
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _KNOWN_TYPES = frozenset({"system", "assistant", "user", "result", "rate_limit_event", "stream_event"})
 _MAX_ABOUT_CHARS = 200
+_GUARDED = re.compile("|".join(f"(?:{matcher})" for matcher in GUARDED))
 _SYNTHETIC = "<synthetic>"
 # One refusal may be a login being renewed; at the third the client would go on for minutes.
 _HOPELESS_RETRIES = 3
@@ -63,6 +66,7 @@ class ClaudeStream:
         self.facts = ClaudeFacts()
         self.prices: Mapping[str, TokenPrice] = {}
         self.expects_hooks = False
+        self._guarded: set[str] = set()
         self._usages: dict[str, tuple[int, int, int]] = {}
         self._counted = (0, 0, 0)
 
@@ -103,7 +107,7 @@ class ClaudeStream:
             case "assistant":
                 return self._assistant(event)
             case "user":
-                return [UsedTool("")] if _has_tool_result(event) else []
+                return self._results(event)
             case "result":
                 return self._result(event)
             case "rate_limit_event":
@@ -128,7 +132,20 @@ class ClaudeStream:
                 self.facts.last_text = words
             elif block.get("type") == "tool_use":
                 said.append(UsedTool(text(block.get("name"))))
+                if _GUARDED.fullmatch(text(block.get("name"))):
+                    self._guarded.add(text(block.get("id")))
         return said
+
+    def _results(self, event: Mapping[str, Any]) -> list[AgentEvent]:
+        """Take what tools gave back; one that was refused, or not even begun, has an error for a result."""
+        content = mapping(event.get("message")).get("content")
+        found: list[AgentEvent] = []
+        for block in items(content):
+            if block.get("type") == "tool_result":
+                found.append(UsedTool(""))
+                if text(block.get("tool_use_id")) in self._guarded and not block.get("is_error"):
+                    found.append(Acted())
+        return found
 
     def _system(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         match event.get("subtype"):
@@ -211,11 +228,6 @@ class ClaudeStream:
         )
         self._counted = (fresh, written, cached)
         return [Spent(None, *self._counted)]
-
-
-def _has_tool_result(event: Mapping[str, Any]) -> bool:
-    content = mapping(event.get("message")).get("content")
-    return any(block.get("type") == "tool_result" for block in items(content))
 
 
 def _denied(denial: Mapping[str, Any]) -> str:

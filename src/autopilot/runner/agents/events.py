@@ -23,6 +23,11 @@ class UsedTool:
 
 
 @dataclass(frozen=True, slots=True)
+class Acted:
+    """A tool that the guard watches has run, or begins to: it must have been asked before."""
+
+
+@dataclass(frozen=True, slots=True)
 class Spent:
     """The counters of this process so far. `cost_micro_usd` is None where there is no usable cost.
 
@@ -59,4 +64,4 @@ class Hopeless:
     code: str
 
 
-AgentEvent = Spoke | UsedTool | Spent | Limited | Asked | Hopeless
+AgentEvent = Spoke | UsedTool | Acted | Spent | Limited | Asked | Hopeless

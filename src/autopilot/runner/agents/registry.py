@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.agents.claude import AUTH_VARIABLES, ClaudeAgent
+from autopilot.runner.agents import claude, codex
+from autopilot.runner.agents.claude import ClaudeAgent
+from autopilot.runner.agents.codex import CodexAgent
 from autopilot.runner.agents.command import CommandAgent
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.scripted import ScriptedAgent
@@ -18,14 +20,19 @@ if TYPE_CHECKING:
 
 _KINDS: Mapping[str, type[Agent]] = {
     "claude": ClaudeAgent,
+    "codex": CodexAgent,
     "command": CommandAgent,
     "scripted": ScriptedAgent,
 }
-_PROGRAMS: Mapping[str, str] = {"claude": "claude"}
-_OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {"claude": AUTH_VARIABLES}
+_PROGRAMS: Mapping[str, str] = {"claude": "claude", "codex": "codex"}
+_OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {
+    "claude": claude.AUTH_VARIABLES,
+    "codex": codex.AUTH_VARIABLES,
+}
 # Any one of these signs it in. An agent that is not named here is not asked: it may need nothing.
 _SIGN_IN: Mapping[str, tuple[str, ...]] = {
-    "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
+    "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    "codex": codex.AUTH_VARIABLES,
 }
 # A file that names where the person's own login lies: a run has a folder of its own instead.
 _NOT_A_SIGN_IN = frozenset({"CLAUDE_CONFIG_DIR", "CODEX_HOME"})
@@ -34,6 +41,11 @@ _NEEDS: Mapping[str, Need] = {
         Release(2, 1, 295),
         'its hooks know no onFailure: "block", so a guard that fails would let every call run',
         "update it: npm install -g @anthropic-ai/claude-code@latest",
+    ),
+    "codex": Need(
+        Release(0, 171, 0),
+        "how the hooks of older ones fail, and what their settings are called, is not known",
+        "update it: npm install -g @openai/codex@latest",
     ),
 }
 KINDS = tuple(_KINDS)

@@ -1,0 +1,106 @@
+"""Codex, headless: how it is started, and what its stream means.
+
+Must not pass a credential on a command line: the prompt goes in by stdin, keys by the environment.
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autopilot.config.environ import current, search_path
+from autopilot.runner.agents.adapter import Launch
+from autopilot.runner.agents.codex_ledger import CodexLedger
+from autopilot.runner.agents.codex_profile import config_text
+from autopilot.runner.agents.codex_stream import CodexStream
+from autopilot.runner.agents.codex_verdict import give_up, judge
+from autopilot.runner.agents.events import Hopeless
+
+if TYPE_CHECKING:
+    from autopilot.runner.agents.adapter import AgentReport, Ending, Order
+    from autopilot.runner.agents.events import AgentEvent
+    from autopilot.schemas.run import AgentSpec, Usage
+
+AUTH_VARIABLES = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY")
+_NATIVE = "@openai/codex-*/vendor/*/bin/codex"
+_PACKAGES = "node_modules"
+
+
+class CodexAgent:
+    """One `codex exec` process."""
+
+    def __init__(self) -> None:
+        """Start with an unread stream."""
+        self._stream = CodexStream()
+        self._hopeless: str | None = None
+
+    def check(self, spec: AgentSpec) -> None:
+        """Nothing of it is obligatory."""
+
+    def launch(self, order: Order) -> Launch:
+        """Ask for the event stream, under a configuration of ours in a home of its own."""
+        home = order.private / "codex"
+        self._stream = CodexStream(CodexLedger(home / "sessions"))
+        self._stream.prices, self._stream.model = order.agent.prices, order.agent.model or ""
+        program, *rest = order.agent.argv or ("codex",)
+        return Launch(
+            argv=(
+                *(native(program), *rest, "exec", "--json", "--skip-git-repo-check", "--strict-config"),
+                # There are no hooks but ours: nothing else is loaded that could name one.
+                *(("--dangerously-bypass-hook-trust",) if order.guard else ()),
+                "-",
+            ),
+            passes=(*AUTH_VARIABLES, *order.agent.env_pass),
+            extra={"CODEX_HOME": str(home), "SHELL": "/bin/bash"},
+            stdin=order.prompt.read_bytes(),
+            files={
+                home / "config.toml": config_text(
+                    model=order.agent.model,
+                    worktree=order.worktree,
+                    guard=order.guard,
+                    is_confined=order.is_confined,
+                )
+            },
+            writable=(home,),
+        )
+
+    def feed(self, chunk: bytes) -> list[AgentEvent]:
+        """Take the next piece of the stream."""
+        return self._note(self._stream.feed(chunk))
+
+    def finish(self, ending: Ending) -> AgentReport:
+        """Judge how it ended."""
+        self._note(self._stream.end())
+        if self._hopeless:
+            return give_up(self._stream, self._hopeless)
+        return judge(self._stream, ending)
+
+    def usage(self) -> Usage:
+        """Give its counters as they stand; what the request under way costs is not known."""
+        self._stream.look()
+        return self._stream.usage(is_known=False)
+
+    def _note(self, events: list[AgentEvent]) -> list[AgentEvent]:
+        for event in events:
+            if isinstance(event, Hopeless):
+                self._hopeless = event.code
+        return events
+
+
+def native(program: str) -> str:
+    """Give the native program behind npm's launcher, or the program itself where there is none.
+
+    The launcher is a Node.js script that a KILL ends alone. Source: docs/decisions/0126.
+    """
+    found = shutil.which(program, path=search_path(current()))
+    script = Path(found).resolve() if found else None
+    if script is None or script.suffix != ".js":
+        return program
+    homes = [folder for folder in script.parents if folder.name == _PACKAGES]
+    homes += [folder / _PACKAGES for folder in script.parents if (folder / "package.json").is_file()]
+    for home in homes:
+        for candidate in sorted(home.glob(_NATIVE)):
+            if shutil.which(str(candidate)):
+                return str(candidate)
+    return program
