@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 
 from autopilot.daemon.digest import gather
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import writes
-from tests.support import queue
+from tests.support import queue, wire
 from tests.support.past import seed
 from tests.support.shop import Stage
 
@@ -23,33 +21,16 @@ GROWS = ("tickets", "history", "attempts", "ledger", "gates", "publications", "e
 SMALL_INDEX = ("ix_tickets_queued", "ix_tickets_committed", "ux_attempts_running", "ux_publications_running",
                "ix_publications_open")  # fmt: skip
 _SCAN = re.compile(r"^SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?")
-Statement = tuple[str, Any]
 
 
-@contextmanager
-def seen() -> Iterator[list[Statement]]:
-    """Collect every statement that is executed inside the block."""
-    statements: list[Statement] = []
-
-    def note(*told: Any) -> None:  # noqa: ANN401 - SQLAlchemy's shape: connection, cursor, statement, values
-        statements.append((told[2], told[3]))
-
-    event.listen(Engine, "before_cursor_execute", note)
-    try:
-        yield statements
-    finally:
-        event.remove(Engine, "before_cursor_execute", note)
-
-
-def scans(database: Path, statements: list[Statement]) -> list[str]:
+def scans(database: Path, statements: list[str]) -> list[str]:
     """Name the statements that read a whole table which grows."""
     found = set()
     with closing(sqlite3.connect(database)) as raw:
-        for statement, values in statements:
+        for statement in statements:
             if not statement.lstrip().upper().startswith(("SELECT", "UPDATE", "DELETE", "INSERT", "WITH")):
                 continue
-            bound = values[0] if isinstance(values, list) else values  # one of many rows
-            for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", bound):
+            for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}"):
                 match = _SCAN.match(row[3])
                 if match and match[1] in GROWS and match[2] not in SMALL_INDEX:
                     found.add(f"{row[3]}: {' '.join(statement.split())}")
@@ -72,7 +53,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 @pytest.mark.field_report("DMN-048")
 def test_dmn_048_every_statement_of_a_tick_finds_its_rows_by_an_index(stage: Stage) -> None:
     loop = Loop(stage.shop)
-    with seen() as statements:
+    with wire.traced() as statements:
         loop.recover()
         loop.tick()
         for run in [spec.run_id for spec in stage.run_specs()]:
@@ -89,7 +70,7 @@ def test_dmn_048_every_statement_of_a_tick_finds_its_rows_by_an_index(stage: Sta
 @pytest.mark.field_report("DMN-048")
 def test_dmn_048_the_digest_of_a_night_reads_that_night_and_not_the_years_before(stage: Stage) -> None:
     queue.publish(stage.store, queue.commit(stage.store, queue.look(stage.store, "T-3001")))
-    with seen() as statements:
+    with wire.traced() as statements:
         night = gather.night(stage.desk(), since_ms=stage.clock.now_ms() - 24 * 3_600_000)
     assert [draft.ticket.id for draft in night.drafts] == ["T-3001"]
     assert len(night.failed) == 0

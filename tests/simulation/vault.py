@@ -90,8 +90,9 @@ class Vault:
         """Give the fields of an open store; a virtual disk loses nothing, so it need not be flushed."""
         self.close()
         self._store = store = open_store(self._database, clock, role="daemon")
-        for engine in (store._writer, store._reader):  # noqa: SLF001 - a door only for us would be worse
-            engine.dispose()
+        for lines in (store._writer, store._reader):  # noqa: SLF001 - a door only for us would be worse
+            lines.close()
+            engine = lines.engine
             event.listen(engine, "connect", _hurry)
             # What was compiled is kept under its dialect: one for all engines, or each seed compiles anew.
             engine.dialect = self._dialect = self._dialect or engine.dialect

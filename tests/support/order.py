@@ -11,6 +11,7 @@ from sqlalchemy import Connection, select
 
 from autopilot.daemon.store import mapping, queries_host, queries_runs, queries_tickets
 from autopilot.daemon.store.engine import Store
+from autopilot.daemon.store.prepared import named
 from autopilot.daemon.store.rows import Attempt
 from autopilot.daemon.store.tables import ATTEMPTS
 from autopilot.schemas.machine import State, target
@@ -38,7 +39,7 @@ def assert_in_order(
     """
     with store.read() as conn:
         tickets = queries_tickets.tickets(conn)
-        attempts = [mapping.to_attempt(row) for row in conn.execute(select(ATTEMPTS))]
+        attempts = [mapping.to_attempt(row) for row in named(conn.execute(select(ATTEMPTS)))]
         ledger = records.ledger(conn)
         faults = [
             *chain.from_iterable(_history_faults(conn, ticket) for ticket in tickets),

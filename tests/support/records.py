@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import select
 
 from autopilot.daemon.store.mapping import to_publication
+from autopilot.daemon.store.prepared import named
 from autopilot.daemon.store.tables_host import LEDGER, PUBLICATIONS
 from autopilot.schemas.ids import ticket_id
 
@@ -33,4 +34,4 @@ def ledger(conn: Connection) -> list[Entry]:
 
 def publications(conn: Connection) -> list[Publication]:
     """Give every publication, by its id."""
-    return [to_publication(row) for row in conn.execute(select(PUBLICATIONS).order_by(PUBLICATIONS.c.id))]
+    return list(map(to_publication, named(conn.execute(select(PUBLICATIONS).order_by(PUBLICATIONS.c.id)))))

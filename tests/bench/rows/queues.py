@@ -9,17 +9,16 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from huey.storage import SqliteStorage
 from persistqueue import SQLiteAckQueue
-from sqlalchemy import event
 
 from autopilot.daemon.store.engine import Store
 from tests.bench.house import claim_next, complete, folder, store_of
 from tests.bench.measure import Bench, Finding, Row, Scale, interleaved, ratio
+from tests.support import wire
+from tests.support.wire import Sent
 
-Statement = tuple[str, Any, bool]
 _SAME = "claim and end"
 _OTHERS = ("raw queue", "huey", "persist-queue")
 _FULL = ("journal_mode=WAL", "synchronous=FULL")
@@ -49,31 +48,19 @@ def _ours(store: Store, work: int) -> None:
         complete(store, claim_next(store))
 
 
-def _recorded(place: Path, items: int) -> list[list[Statement]]:
-    """The statements of each ticket's claim and end, with their parameters, as the driver got them."""
-    script: list[list[Statement]] = []
-
-    def note(_conn: object, _cursor: object, text: str, values: object, _context: object, many: bool) -> None:
-        if not text.startswith("BEGIN"):
-            script[-1].append((text, values, many))
-
-    def note_commit(_conn: object) -> None:
-        script[-1].append(("COMMIT", (), False))
-
-    with closing(store_of(place)) as store:
-        # Nothing else sees what the driver gets.
-        begins = {store._reader: "BEGIN", store._writer: "BEGIN IMMEDIATE"}  # noqa: SLF001 - as above
-        for engine, begin in begins.items():
-            event.listen(engine, "begin", lambda _, text=begin: script[-1].append((text, (), False)))
-            event.listen(engine, "before_cursor_execute", note)
-            event.listen(engine, "commit", note_commit)
+def _recorded(place: Path, items: int) -> list[list[Sent]]:
+    """What the driver was given for each ticket's claim and end, the words of transactions too."""
+    script: list[list[Sent]] = []
+    sent: list[Sent] = []
+    with wire.played(sent), closing(store_of(place)) as store:
         for _ in range(items):
-            script.append([])
+            sent.clear()
             complete(store, claim_next(store))
+            script.append(sent.copy())
     return script
 
 
-def _replayed(database: Path, script: list[list[Statement]], work: int) -> Callable[[], object]:
+def _replayed(database: Path, script: list[list[Sent]], work: int) -> Callable[[], object]:
     """The same statements with the same values on the same database, by the driver alone."""
     raw, left = _opened(database), iter(script)
     raw.execute("PRAGMA foreign_keys=1")

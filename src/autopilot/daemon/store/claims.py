@@ -13,6 +13,7 @@ from autopilot.daemon import breaker, budget
 from autopilot.daemon.store import queries_host
 from autopilot.daemon.store.brakes import keep_breaker, keep_window
 from autopilot.daemon.store.mapping import to_attempt
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.rows import ClaimRefused
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
 from autopilot.daemon.store.tables_host import LEDGER
@@ -62,8 +63,8 @@ def _chosen() -> Select[Any]:
 
 
 # Built once: to build a statement costs more than to run it.
-_START = insert(ATTEMPTS).from_select(_ATTEMPT, _chosen()).returning(*ATTEMPTS.c)
-_RESERVE = insert(LEDGER)
+_START = Prepared(insert(ATTEMPTS).from_select(_ATTEMPT, _chosen()).returning(*ATTEMPTS.c))
+_RESERVE = Prepared(insert(LEDGER))
 
 Brakes = tuple[tuple["Breaker", ...], "AgentWindow | None"]
 
@@ -126,11 +127,11 @@ def start_attempt(unit: Unit, values: Mapping[str, Any], rules: Rules) -> Attemp
         RefusedClaim: a limit does not hold; its name says which.
     """
     asked = {**values, **_numbers(unit, rules)}
-    row = unit.conn.execute(_START, asked).one_or_none()
+    row = _START.row(unit.conn, asked)
     if row is None:
         raise _why_not(unit, asked)
-    unit.conn.execute(
-        _RESERVE,
+    _RESERVE.run(
+        unit.conn,
         {
             "run_id": values["run_id"],
             "ticket": values["ticket"],

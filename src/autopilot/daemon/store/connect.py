@@ -8,46 +8,55 @@ Source: SQLAlchemy's pysqlite page, "Serializable isolation"; https://www.sqlite
 from __future__ import annotations
 
 import sqlite3
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, Literal
 
 from sqlalchemy import URL, create_engine, event
 from sqlalchemy.pool import NullPool, QueuePool
 
+from autopilot.daemon.store.lines import Lines
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sqlalchemy import Connection, Engine
+
+    from autopilot.daemon.store.lines import Begin
 
 Role = Literal["daemon", "cli"]
 
 BUSY_MS = 5000
 """How long SQLite itself waits for a lock before it says busy."""
-_POOL_WAIT_S = 30
+_READERS = 15
 _ASK_AGAIN_MS = 0.5
 _CHECKPOINT_PAGES = 1000
 
 
-def reader(database: Path) -> Engine:
+def reader(database: Path) -> Lines:
     """Open for reading; a transaction is one snapshot, and a write is an error."""
-    engine = create_engine(_url(database), poolclass=QueuePool, pool_timeout=_POOL_WAIT_S)
-    return _prepared(engine, begin=_begin_reading, pragmas={"query_only": 1})
+    engine = create_engine(
+        _url(database), poolclass=QueuePool, pool_size=_READERS, max_overflow=0, pool_timeout=0
+    )
+    return Lines(
+        _prepared(engine, begin=_begin_reading, pragmas={"query_only": 1}), _begin_reading, most=_READERS
+    )
 
 
-def writer(database: Path, role: Role, busy_ms: int = BUSY_MS) -> Engine:
+def writer(database: Path, role: Role, busy_ms: int = BUSY_MS) -> Lines:
     """Open for writing, one connection: threads queue for it here and not in SQLite's blind waiting.
 
     Only the daemon's connection checkpoints the write-ahead log: SQLite before 3.51.3 can lose a commit when
     two processes do it at the same moment. Source: https://www.sqlite.org/wal.html, "The WAL-reset bug".
     """
-    engine = create_engine(
-        _url(database), poolclass=QueuePool, pool_size=1, max_overflow=0, pool_timeout=_POOL_WAIT_S
-    )
+    engine = create_engine(_url(database), poolclass=QueuePool, pool_size=1, max_overflow=0, pool_timeout=0)
     if role == "daemon":
         pragmas = {"wal_autocheckpoint": _CHECKPOINT_PAGES, "busy_timeout": 0}  # it waits by itself
-        return _prepared(engine, begin=lambda conn: _begin_first(conn, busy_ms), pragmas=pragmas)
-    return _prepared(engine, begin=_begin_in_turn, pragmas={"wal_autocheckpoint": 0, "busy_timeout": busy_ms})
+        begin: Begin = partial(_begin_first, busy_ms=busy_ms)
+    else:
+        pragmas, begin = {"wal_autocheckpoint": 0, "busy_timeout": busy_ms}, _begin_in_turn
+    return Lines(_prepared(engine, begin=begin, pragmas=pragmas), begin, most=1)
 
 
 def migrator(database: Path) -> Engine:
@@ -60,7 +69,7 @@ def _url(database: Path) -> URL:
     return URL.create("sqlite+pysqlite", database=str(database))
 
 
-def _prepared(engine: Engine, *, begin: Callable[[Connection], object], pragmas: Mapping[str, int]) -> Engine:
+def _prepared(engine: Engine, *, begin: Begin, pragmas: Mapping[str, int]) -> Engine:
     settings = {"busy_timeout": BUSY_MS, "foreign_keys": 1, **pragmas}
 
     def on_connect(raw: sqlite3.Connection, _record: object) -> None:
@@ -70,40 +79,41 @@ def _prepared(engine: Engine, *, begin: Callable[[Connection], object], pragmas:
         raw.execute("PRAGMA synchronous=FULL")  # a commit survives a power cut: queue and ledger
         raw.execute("PRAGMA fullfsync=1")  # macOS alone: through the drive's cache too
 
+    def on_begin(conn: Connection) -> None:
+        raw: Any = conn.connection.dbapi_connection
+        if not raw.in_transaction:
+            begin(raw)
+
     event.listen(engine, "connect", on_connect)
-    event.listen(engine, "begin", begin)
+    event.listen(engine, "begin", on_begin)
     return engine
 
 
-def _begin_reading(conn: Connection) -> None:
-    """Begin by the driver: a tick reads many times, and SQLAlchemy's own way costs ten times as much."""
-    driver: Any = conn.connection.dbapi_connection
-    driver.execute("BEGIN")
+def _begin_reading(raw: sqlite3.Connection) -> None:
+    raw.execute("BEGIN")
 
 
-def _begin_in_turn(conn: Connection) -> None:
+def _begin_in_turn(raw: sqlite3.Connection) -> None:
     """Wait as SQLite does: asleep for longer and longer, up to 100 ms; whoever wakes first gets the lock."""
-    conn.exec_driver_sql("BEGIN IMMEDIATE")
+    raw.execute("BEGIN IMMEDIATE")
 
 
-def _begin_first(conn: Connection, busy_ms: int) -> None:
+def _begin_first(raw: sqlite3.Connection, busy_ms: int) -> None:
     """Ask for the write lock so often that no crowd of other writers can keep the daemon waiting.
 
     While sixteen processes wrote without a pause, SQLite's waiting gave the daemon its turn after up to 15 s.
     Source: sqlite3.c, `sqliteDefaultBusyCallback`: delays of 1, 2, 5, 10, 15, 20, 25, 25, 25, 50, 50, 100 ms.
     """
     for _ in range(round(busy_ms / _ASK_AGAIN_MS)):
-        if _has_begun(conn):
+        if _has_begun(raw):
             return
         Event().wait(_ASK_AGAIN_MS / 1000)
-    conn.exec_driver_sql("BEGIN IMMEDIATE")
+    raw.execute("BEGIN IMMEDIATE")
 
 
-def _has_begun(conn: Connection) -> bool:
-    """Try once, by the driver: SQLAlchemy would take a refusal for the end of the transaction."""
-    driver: Any = conn.connection.dbapi_connection
+def _has_begun(raw: sqlite3.Connection) -> bool:
     try:
-        driver.execute("BEGIN IMMEDIATE")
+        raw.execute("BEGIN IMMEDIATE")
     except sqlite3.OperationalError as exc:
         if exc.sqlite_errorcode != sqlite3.SQLITE_BUSY:
             raise

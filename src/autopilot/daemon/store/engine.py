@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
     from autopilot.config.clock import Clock
     from autopilot.config.entropy import Entropy
     from autopilot.daemon.store.connect import Role
+    from autopilot.daemon.store.lines import Lines
 
 __all__ = ["Store", "open_store", "set_aside"]
 
@@ -48,8 +49,8 @@ class Store:
     database: Path
     clock: Clock
     role: Role
-    _reader: Engine = field(repr=False)
-    _writer: Engine = field(repr=False)
+    _reader: Lines = field(repr=False)
+    _writer: Lines = field(repr=False)
     _seat: int = field(repr=False)
     _place: Place | None = field(repr=False)
     entropy: Entropy = field(default=SystemEntropy(), repr=False)
@@ -57,13 +58,13 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """Give a connection that sees one moment and cannot write."""
-        with translated(self.database), self._reader.connect() as conn, conn.begin():
+        with translated(self.database), self._reader.transaction() as conn:
             yield conn
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """Give a connection that holds the write lock; commits at the end, rolls back on any error."""
-        with translated(self.database), self._writer.connect() as conn, conn.begin():
+        with translated(self.database), self._writer.transaction() as conn:
             yield conn
 
     def transact(self, work: Callable[[Connection], T]) -> T:
@@ -75,7 +76,7 @@ class Store:
         Raises:
             TransientError: `database-busy`: nobody passed the lock on, or the queue for it is endless.
         """
-        seen, since_commit = self._last_commit(), 0
+        seen, since_commit = None, 0
         for _ in range(_TRIES_IN_A_QUEUE):
             try:
                 with self.write() as conn:
@@ -141,7 +142,7 @@ class Store:
         Source: https://www.sqlite.org/c3ref/wal_checkpoint_v2.html
         """
         how = "TRUNCATE" if cut else "PASSIVE"
-        with translated(self.database), self._writer.connect() as conn:
+        with translated(self.database), self._writer.lent() as conn:
             raw = conn.connection.driver_connection
             if not isinstance(raw, sqlite3.Connection):
                 return True
@@ -164,8 +165,8 @@ class Store:
 
     def close(self) -> None:
         """Let the database go."""
-        self._reader.dispose()
-        self._writer.dispose()
+        self._reader.close()
+        self._writer.close()
         if self._place is not None:
             self._place.close()
         os.close(self._seat)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from autopilot.daemon.store.mapping import to_ticket
 from autopilot.daemon.store.moves import record
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.queries_tickets import ticket as find_ticket
 from autopilot.daemon.store.rows import Enqueued
 from autopilot.daemon.store.tables import DEPENDENCIES, TICKETS
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.unit import Unit
     from autopilot.schemas.ticket import TicketDraft
 
+_ADD = Prepared(insert(TICKETS).returning(TICKETS.c.short_id))
+_NAME = Prepared(
+    update(TICKETS).where(TICKETS.c.short_id == bindparam("seen_short_id")).returning(*TICKETS.c)
+)
+
 
 def insert_ticket(unit: Unit, draft: TicketDraft, *, repo: str, by: str) -> Enqueued:
     """Insert the ticket with its number, branch and dependencies; or find it by its source key."""
@@ -29,28 +35,24 @@ def insert_ticket(unit: Unit, draft: TicketDraft, *, repo: str, by: str) -> Enqu
     if known is not None:
         return known
     needs = _numbers(unit, draft.depends_on)
-    short_id: int = unit.conn.execute(
-        insert(TICKETS)
-        .values(
-            state=State.QUEUED.value,
-            title=draft.title,
-            body=draft.body,
-            acceptance=list(draft.acceptance),
-            repo=repo,
-            base=draft.base,
-            priority=draft.priority,
-            agent=draft.agent,
-            source_key=draft.source_key,
-            branch="",
-            created_ms=unit.now_ms,
-            updated_ms=unit.now_ms,
-            not_before_ms=draft.not_before_ms,
-        )
-        .returning(TICKETS.c.short_id)
-    ).scalar_one()
+    values = {
+        "state": State.QUEUED.value,
+        "title": draft.title,
+        "body": draft.body,
+        "acceptance": list(draft.acceptance),
+        "repo": repo,
+        "base": draft.base,
+        "priority": draft.priority,
+        "agent": draft.agent,
+        "source_key": draft.source_key,
+        "branch": "",
+        "created_ms": unit.now_ms,
+        "updated_ms": unit.now_ms,
+        "not_before_ms": draft.not_before_ms,
+    }
+    short_id: int = _ADD.scalar(unit.conn, values)
     branch = branch_name(ticket_id(short_id), draft.title)  # the number is known only now
-    mine = TICKETS.c.short_id == short_id
-    row = unit.conn.execute(update(TICKETS).where(mine).values(branch=branch).returning(*TICKETS.c)).one()
+    (row,) = _NAME.rows(unit.conn, {"branch": branch, "seen_short_id": short_id})
     if needs:
         unit.conn.execute(insert(DEPENDENCIES), [{"ticket": short_id, "depends_on": need} for need in needs])
     record(unit, short_id, Trigger.ENQUEUE, (None, State.QUEUED), by=by, reason="")

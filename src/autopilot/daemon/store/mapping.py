@@ -18,9 +18,9 @@ from autopilot.schemas.machine import State, Trigger, WaitingFor
 from autopilot.schemas.ticket import Exchange, Hold, Ticket
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-    from sqlalchemy import Row
+    Named = Mapping[str, Any]
 
 
 def unknown(ticket: str) -> TicketError:
@@ -28,9 +28,9 @@ def unknown(ticket: str) -> TicketError:
     return TicketError("ticket-unknown", f"there is no ticket {ticket}", hint="see: autopilot list")
 
 
-def to_ticket(row: Row[Any], depends_on: Iterable[int] = ()) -> Ticket:
+def to_ticket(row: Named, depends_on: Iterable[int] = ()) -> Ticket:
     """Read a row of `tickets`."""
-    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - SQLAlchemy's public name for it
+    values: dict[str, Any] = dict(row)
     waiting = values.pop("waiting_for")
     return Ticket(
         id=ticket_id(values["short_id"]),
@@ -42,19 +42,19 @@ def to_ticket(row: Row[Any], depends_on: Iterable[int] = ()) -> Ticket:
     )
 
 
-def to_attempt(row: Row[Any]) -> Attempt:
+def to_attempt(row: Named) -> Attempt:
     """Read a row of `attempts`."""
     values = _named(row)
     ended_by = values.pop("ended_by")
     return Attempt(ended_by=None if ended_by is None else Trigger(ended_by), **values)
 
 
-def to_publication(row: Row[Any]) -> Publication:
+def to_publication(row: Named) -> Publication:
     """Read a row of `publications`."""
     return Publication(**_named(row))
 
 
-def to_history(row: Row[Any]) -> HistoryEntry:
+def to_history(row: Named) -> HistoryEntry:
     """Read a row of `history`."""
     values = _named(row)
     seen = values.pop("from_state")
@@ -66,36 +66,34 @@ def to_history(row: Row[Any]) -> HistoryEntry:
     )
 
 
-def to_breaker(row: Row[Any]) -> Breaker:
+def to_breaker(row: Named) -> Breaker:
     """Read a row of `breakers`."""
-    return Breaker(**row._mapping)  # noqa: SLF001 - as above
+    return Breaker(**row)
 
 
-def to_window(row: Row[Any]) -> AgentWindow:
+def to_window(row: Named) -> AgentWindow:
     """Read a row of `agent_windows`."""
-    return AgentWindow(**row._mapping)  # noqa: SLF001 - as above
+    return AgentWindow(**row)
 
 
-def to_switch(row: Row[Any]) -> Switch:
+def to_switch(row: Named) -> Switch:
     """Read the row of `switch`."""
-    values = dict(row._mapping)  # noqa: SLF001 - as above
+    values = dict(row)
     values.pop("id")
     return Switch(**values)
 
 
-def to_hold(row: Row[Any]) -> Hold:
+def to_hold(row: Named) -> Hold:
     """Read a row of `holds`."""
-    return Hold(**row._mapping)  # noqa: SLF001 - as above
+    return Hold(**row)
 
 
-def to_exchange(row: Row[Any]) -> Exchange:
+def to_exchange(row: Named) -> Exchange:
     """Read a row of `exchanges`."""
-    return Exchange(
-        question=row.question, asked_ms=row.asked_ms, answer=row.answer, answered_ms=row.answered_ms
-    )
+    return Exchange(**{name: row[name] for name in ("question", "asked_ms", "answer", "answered_ms")})
 
 
-def _named(row: Row[Any]) -> dict[str, Any]:
+def _named(row: Named) -> dict[str, Any]:
     """Give the columns with the ticket's number turned into its id."""
-    values = dict(row._mapping)  # noqa: SLF001 - as above
+    values = dict(row)
     return values | {"ticket_id": ticket_id(values.pop("ticket"))}

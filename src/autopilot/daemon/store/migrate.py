@@ -26,9 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from sqlalchemy import Engine
-
     from autopilot.config.clock import Clock
+    from autopilot.daemon.store.lines import Lines
 
 REVISIONS = ("0001", "0002", "0003")
 """Every schema this program knows, oldest first. A test holds it against the migrations."""
@@ -129,11 +128,8 @@ def _revision(database: Path, seat: int) -> str | None:
             raise missing(database)
         return None
     refuse_empty(database)
-    engine = connect.reader(database)
-    try:
-        found = _version_in(engine)
-    finally:
-        engine.dispose()
+    with closing(connect.reader(database)) as lines:
+        found = _version_in(lines)
     if found is None:
         raise damaged(database, "it holds no schema of ours")
     if found not in REVISIONS:
@@ -143,8 +139,8 @@ def _revision(database: Path, seat: int) -> str | None:
     return found
 
 
-def _version_in(engine: Engine) -> str | None:
-    with engine.connect() as conn, conn.begin():
+def _version_in(lines: Lines) -> str | None:
+    with lines.transaction() as conn:
         if not conn.execute(text("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'")).scalar():
             return None
         version = conn.execute(text("SELECT version_num FROM alembic_version")).scalar()

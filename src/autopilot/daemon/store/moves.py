@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import bindparam, insert, update
 
 from autopilot.daemon.store.mapping import to_ticket
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.tables import HISTORY, TICKETS
 from autopilot.schemas.errors import InvariantError, StaleTransitionError
 from autopilot.schemas.events import Event
@@ -26,7 +27,7 @@ _CLAIMED = frozenset({State.RUNNING, State.PUBLISHING})
 
 # Built once: to build a statement costs more than to run it. The columns to set are named by the parameters.
 # The fence tells a ticket that went round and came back from one that stayed.
-_MOVE = (
+_GUARDED = (
     update(TICKETS)
     .where(
         TICKETS.c.short_id == bindparam("seen_short_id"),
@@ -37,11 +38,14 @@ _MOVE = (
     )
     .returning(*TICKETS.c)
 )
-_MOVE_AND_ADD = _MOVE.values(
-    spent_micro_usd=TICKETS.c.spent_micro_usd + bindparam("add_spent_micro_usd"),
-    tokens=TICKETS.c.tokens + bindparam("add_tokens"),
+_MOVE = Prepared(_GUARDED)
+_MOVE_AND_ADD = Prepared(
+    _GUARDED.values(
+        spent_micro_usd=TICKETS.c.spent_micro_usd + bindparam("add_spent_micro_usd"),
+        tokens=TICKETS.c.tokens + bindparam("add_tokens"),
+    )
 )
-_RECORD = insert(HISTORY)
+_RECORD = Prepared(insert(HISTORY))
 
 
 def advance(
@@ -79,7 +83,7 @@ def advance(
     waiting = {} if to is State.PARKED else {"waiting_for": None}
     changes = {"state": to.value, "updated_ms": unit.now_ms, **cleared, **waiting, **values}
     statement = _MOVE_AND_ADD if "add_tokens" in changes else _MOVE
-    row = unit.conn.execute(statement, changes | _as_seen(seen)).one_or_none()
+    row = statement.row(unit.conn, changes | _as_seen(seen))
     if row is None:
         raise StaleTransitionError(
             "ticket-changed", f"{seen.id} is no longer as it was seen ({seen.state.value})", hint="look again"
@@ -100,8 +104,8 @@ def record(
 ) -> None:
     """Append one move to the history, and have it logged once it is committed."""
     seen, to = states
-    unit.conn.execute(
-        _RECORD,
+    _RECORD.run(
+        unit.conn,
         {
             "ticket": short_id,
             "trigger": trigger.value,

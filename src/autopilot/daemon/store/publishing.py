@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import insert, select, update
 
 from autopilot.daemon.store.mapping import to_publication
+from autopilot.daemon.store.prepared import named
 from autopilot.daemon.store.settle import keep_gates
 from autopilot.daemon.store.tables_host import IS_LIVE_PUBLICATION, PUBLICATIONS
 from autopilot.schemas.errors import StaleTransitionError
@@ -38,7 +39,7 @@ def start_publication(unit: Unit, values: Mapping[str, Any]) -> Publication:
         unit.conn.execute(
             insert(PUBLICATIONS).values({**values, **changes, "tries": 1, "created_ms": unit.now_ms})
         )
-    return to_publication(unit.conn.execute(select(PUBLICATIONS).where(mine)).one())
+    return to_publication(named(unit.conn.execute(select(PUBLICATIONS).where(mine)))[0])
 
 
 def end_publication(

@@ -8,10 +8,12 @@ from sqlalchemy import bindparam, case, func, literal_column, or_, select, true
 
 from autopilot.daemon.budget import ROLLING_MS
 from autopilot.daemon.store import mapping, steps
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.queries_runs import running
 from autopilot.daemon.store.rows import Breaker, Spending, StoreFacts
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
 from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS, HOLDS, SWITCH
+from autopilot.schemas.errors import InvariantError
 from autopilot.schemas.ids import ticket_id
 
 if TYPE_CHECKING:
@@ -23,21 +25,26 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Hold
 
 # Built once: to build a statement costs more than to run it.
-_SWITCH = select(SWITCH)
+_SWITCH = Prepared(select(SWITCH))
 # The row lock keeps other claimers out where the database has no single writer (PostgreSQL).
-_SWITCH_LOCKED = _SWITCH.with_for_update()
-_BREAKERS = select(BREAKERS).order_by(BREAKERS.c.scope)
-_BREAKERS_OF = select(BREAKERS).where(BREAKERS.c.scope.in_(bindparam("scopes", expanding=True)))
-_WINDOWS = select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent)
-_HOLDS = select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope)
-_LAST_LAUNCH = select(func.max(ATTEMPTS.c.started_ms))
-_LAST_FIRING = select(func.max(FIRINGS.c.nominal_ms)).where(
-    or_(
-        FIRINGS.c.schedule == bindparam("name"),
-        FIRINGS.c.schedule.between(bindparam("first"), bindparam("last")),
+_SWITCH_LOCKED = Prepared(select(SWITCH).with_for_update())
+_BREAKERS = Prepared(select(BREAKERS).order_by(BREAKERS.c.scope))
+_MOST_SCOPES = 3  # of a run: host, agent and repository
+_BREAKERS_OF = Prepared(
+    select(BREAKERS).where(BREAKERS.c.scope.in_([bindparam(f"scope_{n}") for n in range(_MOST_SCOPES)]))
+)
+_WINDOWS = Prepared(select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent))
+_HOLDS = Prepared(select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope))
+_LAST_LAUNCH = Prepared(select(func.max(ATTEMPTS.c.started_ms)))
+_LAST_FIRING = Prepared(
+    select(func.max(FIRINGS.c.nominal_ms)).where(
+        or_(
+            FIRINGS.c.schedule == bindparam("name"),
+            FIRINGS.c.schedule.between(bindparam("first"), bindparam("last")),
+        )
     )
 )
-_FIRED = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == bindparam("name")).limit(1)
+_FIRED = Prepared(select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == bindparam("name")).limit(1))
 _SPENT = func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)
 _RECENT = steps.is_recent(ATTEMPTS.c.finished_ms)
 _PROMISED = func.coalesce(
@@ -60,9 +67,11 @@ _SETTLED = (
     .subquery()
 )
 _LIVE = select(_PROMISED.label("reserved"), _SPENT.label("spent")).where(IS_LIVE_RUN).subquery()
-_ENDED_LATELY = select(ATTEMPTS.c.ticket, ATTEMPTS.c.run_id).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
+_ENDED_LATELY = Prepared(
+    select(ATTEMPTS.c.ticket, ATTEMPTS.c.run_id).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
+)
 # A row each: together they are one.
-_SPENDING = select(_SETTLED, _LIVE).join_from(_SETTLED, _LIVE, true())
+_SPENDING = Prepared(select(_SETTLED, _LIVE).join_from(_SETTLED, _LIVE, true()))
 
 SETTLED_SUM: ColumnElement[int] = select(_SPENT).where(_RECENT).scalar_subquery()
 """The charges of the last 24 hours, for use inside a condition; `since_ms` is where they begin."""
@@ -77,7 +86,7 @@ def since_ms(now_ms: int) -> int:
 
 def facts(conn: Connection, now_ms: int) -> StoreFacts:
     """Gather what admission must know, as of one moment."""
-    last_launch_ms: int | None = conn.execute(_LAST_LAUNCH).scalar()
+    last_launch_ms: int | None = _LAST_LAUNCH.scalar(conn)
     return StoreFacts(
         switch=switch(conn),
         spending=spending(conn, now_ms),
@@ -90,12 +99,15 @@ def facts(conn: Connection, now_ms: int) -> StoreFacts:
 
 def switch(conn: Connection, *, is_locking: bool = False) -> Switch:
     """Give the operator's last word; when locking, nobody else can claim until this transaction ends."""
-    return mapping.to_switch(conn.execute(_SWITCH_LOCKED if is_locking else _SWITCH).one())
+    row = (_SWITCH_LOCKED if is_locking else _SWITCH).row(conn)
+    if row is None:
+        raise InvariantError("switch-lost", "the switch has no row")
+    return mapping.to_switch(row)
 
 
 def breakers(conn: Connection) -> tuple[Breaker, ...]:
     """Give every breaker that ever counted something."""
-    return tuple(map(mapping.to_breaker, conn.execute(_BREAKERS)))
+    return tuple(map(mapping.to_breaker, _BREAKERS.rows(conn)))
 
 
 def breaker(conn: Connection, scope: str) -> Breaker:
@@ -105,48 +117,46 @@ def breaker(conn: Connection, scope: str) -> Breaker:
 
 def breakers_of(conn: Connection, scopes: Sequence[str]) -> tuple[Breaker, ...]:
     """Give the breakers of these scopes, in their order; closed where nothing was ever counted."""
-    rows = conn.execute(_BREAKERS_OF, {"scopes": scopes})
-    found = {row.scope: mapping.to_breaker(row) for row in rows}
+    asked = {f"scope_{n}": scopes[n % len(scopes)] for n in range(_MOST_SCOPES)}
+    found = {row["scope"]: mapping.to_breaker(row) for row in _BREAKERS_OF.rows(conn, asked)}
     return tuple(found.get(scope, Breaker(scope=scope)) for scope in scopes)
 
 
 def agent_windows(conn: Connection) -> tuple[AgentWindow, ...]:
     """Give the agents whose usage window is used up."""
-    return tuple(map(mapping.to_window, conn.execute(_WINDOWS)))
+    return tuple(map(mapping.to_window, _WINDOWS.rows(conn)))
 
 
 def holds(conn: Connection) -> tuple[Hold, ...]:
     """Give the holds that stood at the last tick, the oldest first."""
-    return tuple(map(mapping.to_hold, conn.execute(_HOLDS)))
+    return tuple(map(mapping.to_hold, _HOLDS.rows(conn)))
 
 
 def last_firing(conn: Connection, schedule: str) -> int | None:
     """Give the latest nominal instant (UTC epoch ms) that a schedule fired for."""
     names = {"name": schedule, "first": f"{schedule} ", "last": f"{schedule} ~"}
-    nominal_ms: int | None = conn.execute(_LAST_FIRING, names).scalar()
+    nominal_ms: int | None = _LAST_FIRING.scalar(conn, names)
     return nominal_ms
 
 
 def has_fired(conn: Connection, schedule: str, day: str) -> bool:
     """Tell whether a schedule has fired for a local date (YYYY-MM-DD)."""
-    return conn.execute(_FIRED, {"name": f"{schedule} {day}"}).first() is not None
+    return _FIRED.row(conn, {"name": f"{schedule} {day}"}) is not None
 
 
 def ended_lately(conn: Connection, now_ms: int) -> tuple[tuple[str, str], ...]:
     """Name the runs that ended in the last 24 hours, each with its ticket."""
-    rows = conn.execute(_ENDED_LATELY, {"since_ms": since_ms(now_ms), "now_ms": now_ms})
-    return tuple((ticket_id(ticket), run_id) for ticket, run_id in rows)
+    rows = _ENDED_LATELY.rows(conn, {"since_ms": since_ms(now_ms), "now_ms": now_ms})
+    return tuple((ticket_id(row["ticket"]), row["run_id"]) for row in rows)
 
 
 def spending(conn: Connection, now_ms: int) -> Spending:
     """Sum the last 24 hours. Each run counts once: live at its reservation or more, ended at its charge."""
-    settled, unknown_runs, oldest_ms, reserved, spent = conn.execute(
-        _SPENDING, {"since_ms": since_ms(now_ms), "now_ms": now_ms}
-    ).one()
+    (row,) = _SPENDING.rows(conn, {"since_ms": since_ms(now_ms), "now_ms": now_ms})
     return Spending(
-        settled_micro_usd=settled,
-        reserved_micro_usd=reserved,
-        live_spent_micro_usd=spent,
-        unknown_runs=unknown_runs,
-        oldest_settled_ms=oldest_ms,
+        settled_micro_usd=row["settled"],
+        reserved_micro_usd=row["reserved"],
+        live_spent_micro_usd=row["spent"],
+        unknown_runs=row["unknown"],
+        oldest_settled_ms=row["oldest"],
     )

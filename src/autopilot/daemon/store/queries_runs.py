@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from sqlalchemy import and_, bindparam, func, literal_column, select
 
 from autopilot.daemon.store.mapping import to_attempt, to_publication
+from autopilot.daemon.store.prepared import Prepared, named
 from autopilot.daemon.store.queries_tickets import tickets
 from autopilot.daemon.store.rows import LivePublication, LiveRun
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
@@ -24,31 +25,38 @@ if TYPE_CHECKING:
 
 # Built once: to build a statement costs more than to run it.
 # The order is a sum, or SQLite reads every run ever made by the index of starts, to have nothing to sort.
-_LIVE_RUNS = select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms + literal_column("0"))
-_LIVE_PUBLICATIONS = select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
-_OPEN_DRAFTS = select(func.count(PUBLICATIONS.c.ticket.distinct())).where(
-    PUBLICATIONS.c.repo == bindparam("name"), IS_OPEN_DRAFT
+_LIVE_RUNS = Prepared(
+    select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms + literal_column("0"))
 )
-_ATTEMPT = select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name"))
+_LIVE_PUBLICATIONS = Prepared(
+    select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
+)
+_OPEN_DRAFTS = Prepared(
+    select(func.count(PUBLICATIONS.c.ticket.distinct())).where(
+        PUBLICATIONS.c.repo == bindparam("name"), IS_OPEN_DRAFT
+    )
+)
+_ATTEMPT = Prepared(select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name")))
+_PUBLICATION = Prepared(select(PUBLICATIONS).where(PUBLICATIONS.c.id == bindparam("name")))
 
 
 def running(conn: Connection) -> tuple[LiveRun, ...]:
     """Give every running ticket with its attempt, the first started first."""
-    attempts = [to_attempt(row) for row in conn.execute(_LIVE_RUNS)]
+    attempts = [to_attempt(row) for row in _LIVE_RUNS.rows(conn)]
     by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.RUNNING,))} if attempts else {}
     return tuple(LiveRun(by_id[attempt.ticket_id], attempt) for attempt in attempts)
 
 
 def publishing(conn: Connection) -> tuple[LivePublication, ...]:
     """Give every publishing ticket with its publication, the first started first."""
-    found = [to_publication(row) for row in conn.execute(_LIVE_PUBLICATIONS)]
+    found = [to_publication(row) for row in _LIVE_PUBLICATIONS.rows(conn)]
     by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.PUBLISHING,))} if found else {}
     return tuple(LivePublication(by_id[publication.ticket_id], publication) for publication in found)
 
 
 def attempt(conn: Connection, run_id: str) -> Attempt | None:
     """Find one attempt by its run."""
-    row = conn.execute(_ATTEMPT, {"name": run_id}).first()
+    row = _ATTEMPT.row(conn, {"name": run_id})
     return None if row is None else to_attempt(row)
 
 
@@ -70,7 +78,8 @@ def ended_before(conn: Connection, run_ids: Iterable[str], before_ms: int) -> fr
 def attempts_of(conn: Connection, ticket_id: str) -> tuple[Attempt, ...]:
     """Give a ticket's attempts, oldest first."""
     mine = ATTEMPTS.c.ticket == short_id_of(ticket_id)
-    return tuple(map(to_attempt, conn.execute(select(ATTEMPTS).where(mine).order_by(ATTEMPTS.c.session))))
+    statement = select(ATTEMPTS).where(mine).order_by(ATTEMPTS.c.session)
+    return tuple(map(to_attempt, named(conn.execute(statement))))
 
 
 def gates_of(conn: Connection, ticket_id: str, *, head: str | None = None) -> tuple[GateRecord, ...]:
@@ -83,7 +92,7 @@ def gates_of(conn: Connection, ticket_id: str, *, head: str | None = None) -> tu
 
 def publication(conn: Connection, publication_id: str) -> Publication | None:
     """Find one publication."""
-    row = conn.execute(select(PUBLICATIONS).where(PUBLICATIONS.c.id == publication_id)).first()
+    row = _PUBLICATION.row(conn, {"name": publication_id})
     return None if row is None else to_publication(row)
 
 
@@ -91,7 +100,7 @@ def publications_of(conn: Connection, ticket_id: str) -> tuple[Publication, ...]
     """Give a ticket's publications, one per commit, oldest first."""
     mine = PUBLICATIONS.c.ticket == short_id_of(ticket_id)
     statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
-    return tuple(map(to_publication, conn.execute(statement)))
+    return tuple(map(to_publication, named(conn.execute(statement))))
 
 
 def fate_of(conn: Connection, ticket_id: str) -> Literal["closed", "merged"] | None:
@@ -106,14 +115,15 @@ def open_drafts(conn: Connection, repo: str) -> int:
 
     A ticket has one branch and one pull request, however many commits of it were delivered.
     """
-    return conn.execute(_OPEN_DRAFTS, {"name": repo}).scalar_one()
+    number: int = _OPEN_DRAFTS.scalar(conn, {"name": repo})
+    return number
 
 
 def drafts_of(conn: Connection, repo: str) -> tuple[Publication, ...]:
     """Give the publications that `open_drafts` counts, oldest first."""
     mine = and_(PUBLICATIONS.c.repo == repo, IS_OPEN_DRAFT)
     statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
-    return tuple(map(to_publication, conn.execute(statement)))
+    return tuple(map(to_publication, named(conn.execute(statement))))
 
 
 def repos_with_drafts(conn: Connection) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import Integer, Text, bindparam, exists, func, literal_column, select, union_all
 
 from autopilot.daemon.store.mapping import to_exchange, to_history, to_ticket
+from autopilot.daemon.store.prepared import Prepared, named
 from autopilot.daemon.store.rows import Dependency
 from autopilot.daemon.store.tables import DEPENDENCIES, EXCHANGES, HISTORY, IS_COMMITTED, IS_QUEUED, TICKETS
 from autopilot.schemas import ids
@@ -15,9 +16,9 @@ from autopilot.schemas.machine import FINAL_STATES, State
 from autopilot.schemas.ticket import PRIORITY_LOWEST, PRIORITY_URGENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from sqlalchemy import ColumnElement, Connection, Row, Select
+    from sqlalchemy import ColumnElement, Connection, Select
 
     from autopilot.daemon.store.rows import HistoryEntry
     from autopilot.schemas.ticket import Exchange, Ticket
@@ -73,7 +74,7 @@ def _next_due() -> Select[Any]:
 _FINAL = sorted(state.value for state in FINAL_STATES)
 _UNFINISHED = sorted(state.value for state in State if state not in FINAL_STATES)
 # Built once: to build a statement costs more than to run it.
-_TICKET = select(TICKETS).where(TICKETS.c.short_id == bindparam("number"))
+_TICKET = Prepared(select(TICKETS).where(TICKETS.c.short_id == bindparam("number")))
 _TICKETS_IN = (
     select(TICKETS)
     .where(TICKETS.c.state.in_(bindparam("states", expanding=True)))
@@ -87,7 +88,7 @@ _ENDED_SINCE = select(TICKETS).where(
         )
     ),
 )
-_DUE_QUEUED = _due(IS_QUEUED, ~_has_open_dependency())
+_DUE_QUEUED = Prepared(_due(IS_QUEUED, ~_has_open_dependency()))
 _DUE_QUEUED_ELSEWHERE = _due(
     IS_QUEUED,
     ~_has_open_dependency(),
@@ -96,16 +97,23 @@ _DUE_QUEUED_ELSEWHERE = _due(
         bindparam("skip_agents", expanding=True)
     ),
 )
-_DUE_COMMITTED = _due(IS_COMMITTED)
-_NEXT_DUE = _next_due()
-_COUNTS = select(TICKETS.c.state, func.count()).group_by(TICKETS.c.state)
+_DUE_COMMITTED = Prepared(_due(IS_COMMITTED))
+_NEXT_DUE = Prepared(_next_due())
+_COUNTS = Prepared(select(TICKETS.c.state, func.count().label("number")).group_by(TICKETS.c.state))
 _NEEDS = (
     select(DEPENDENCIES)
     .where(DEPENDENCIES.c.ticket.in_(bindparam("numbers", expanding=True)))
     .order_by(DEPENDENCIES.c.depends_on)
 )
-_EXCHANGES = select(EXCHANGES).where(EXCHANGES.c.ticket == bindparam("number")).order_by(EXCHANGES.c.id)
-_DEPENDENCIES = (
+_NEEDS_OF_ONE = Prepared(
+    select(DEPENDENCIES)
+    .where(DEPENDENCIES.c.ticket == bindparam("number"))
+    .order_by(DEPENDENCIES.c.depends_on)
+)
+_EXCHANGES = Prepared(
+    select(EXCHANGES).where(EXCHANGES.c.ticket == bindparam("number")).order_by(EXCHANGES.c.id)
+)
+_DEPENDENCIES = Prepared(
     select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
     .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
     .where(DEPENDENCIES.c.ticket == bindparam("number"))
@@ -119,7 +127,7 @@ def ticket(conn: Connection, ticket_id: str) -> Ticket | None:
     Raises:
         TicketError: `ticket-unknown`: the text has not the form of a ticket id.
     """
-    row = conn.execute(_TICKET, {"number": ids.short_id_of(ticket_id)}).first()
+    row = _TICKET.row(conn, {"number": ids.short_id_of(ticket_id)})
     return None if row is None else _with_dependencies(conn, [row])[0]
 
 
@@ -128,14 +136,14 @@ def tickets(
 ) -> tuple[Ticket, ...]:
     """List tickets by number; with a limit, the newest so many."""
     if states and repo is None and limit is None:
-        found = conn.execute(_TICKETS_IN, {"states": [state.value for state in states]}).all()
+        found = named(conn.execute(_TICKETS_IN, {"states": [state.value for state in states]}))
         return _with_dependencies(conn, found[::-1])
     statement = select(TICKETS).order_by(TICKETS.c.short_id.desc()).limit(limit)
     if states:
         statement = statement.where(TICKETS.c.state.in_([state.value for state in states]))
     if repo is not None:
         statement = statement.where(TICKETS.c.repo == repo)
-    return _with_dependencies(conn, conn.execute(statement).all()[::-1])
+    return _with_dependencies(conn, named(conn.execute(statement))[::-1])
 
 
 def with_pull_request(conn: Connection, names: Collection[str]) -> tuple[str, ...]:
@@ -170,23 +178,23 @@ def candidates(
     """
     asked: dict[str, Any] = {"now_ms": now_ms, "most": limit}
     if not skip_repos and not skip_agents:
-        return _with_dependencies(conn, conn.execute(_DUE_QUEUED, asked).all())
+        return _with_dependencies(conn, _DUE_QUEUED.rows(conn, asked))
     asked |= {
         "default_agent": default_agent,
         "skip_repos": sorted(skip_repos),
         "skip_agents": sorted(skip_agents),
     }
-    return _with_dependencies(conn, conn.execute(_DUE_QUEUED_ELSEWHERE, asked).all())
+    return _with_dependencies(conn, named(conn.execute(_DUE_QUEUED_ELSEWHERE, asked)))
 
 
 def ready_to_publish(conn: Connection, now_ms: int, limit: int = 20) -> tuple[Ticket, ...]:
     """Give committed tickets that are due, in the queue's order."""
-    return _with_dependencies(conn, conn.execute(_DUE_COMMITTED, {"now_ms": now_ms, "most": limit}).all())
+    return _with_dependencies(conn, _DUE_COMMITTED.rows(conn, {"now_ms": now_ms, "most": limit}))
 
 
 def next_due_ms(conn: Connection, now_ms: int) -> int | None:
     """Give the moment (UTC epoch ms) when the next waiting ticket falls due; None when none is waiting."""
-    due_ms: int | None = conn.execute(_NEXT_DUE, {"now_ms": now_ms}).scalar()
+    due_ms: int | None = _NEXT_DUE.scalar(conn, {"now_ms": now_ms})
     return due_ms
 
 
@@ -195,39 +203,43 @@ def of_night(conn: Connection, since_ms: int) -> tuple[Ticket, ...]:
 
     The moves tell which those are, so that years of ended tickets are not read. Two days of moves are there.
     """
-    going_on = conn.execute(_TICKETS_IN, {"states": _UNFINISHED}).all()
-    ended = conn.execute(_ENDED_SINCE, {"since_ms": since_ms}).all()
-    return _with_dependencies(conn, sorted((*going_on, *ended), key=lambda row: row.short_id))
+    going_on = named(conn.execute(_TICKETS_IN, {"states": _UNFINISHED}))
+    ended = named(conn.execute(_ENDED_SINCE, {"since_ms": since_ms}))
+    return _with_dependencies(conn, sorted((*going_on, *ended), key=lambda row: int(row["short_id"])))
 
 
 def counts(conn: Connection) -> dict[State, int]:
     """Count the tickets in every state, zeros included."""
-    found = {State(state): number for state, number in conn.execute(_COUNTS)}
+    found = {State(row["state"]): row["number"] for row in _COUNTS.rows(conn)}
     return {state: found.get(state, 0) for state in State}
 
 
 def dependencies(conn: Connection, ticket_id: str) -> tuple[Dependency, ...]:
     """Give what a ticket waits for, and where that is."""
-    found = conn.execute(_DEPENDENCIES, {"number": ids.short_id_of(ticket_id)})
-    return tuple(Dependency(ids.ticket_id(number), State(state)) for number, state in found)
+    found = _DEPENDENCIES.rows(conn, {"number": ids.short_id_of(ticket_id)})
+    return tuple(Dependency(ids.ticket_id(row["depends_on"]), State(row["state"])) for row in found)
 
 
 def exchanges(conn: Connection, ticket_id: str) -> tuple[Exchange, ...]:
     """Give the questions asked about a ticket, with the answers there are, oldest first."""
-    return tuple(map(to_exchange, conn.execute(_EXCHANGES, {"number": ids.short_id_of(ticket_id)})))
+    return tuple(map(to_exchange, _EXCHANGES.rows(conn, {"number": ids.short_id_of(ticket_id)})))
 
 
 def history(conn: Connection, ticket_id: str) -> tuple[HistoryEntry, ...]:
     """Give every move of a ticket, oldest first."""
     statement = select(HISTORY).where(HISTORY.c.ticket == ids.short_id_of(ticket_id)).order_by(HISTORY.c.id)
-    return tuple(to_history(row) for row in conn.execute(statement))
+    return tuple(to_history(row) for row in named(conn.execute(statement)))
 
 
-def _with_dependencies(conn: Connection, rows: Sequence[Row[Any]]) -> tuple[Ticket, ...]:
-    if not rows:
-        return ()
-    numbers = [row.short_id for row in rows]
+def _with_dependencies(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> tuple[Ticket, ...]:
+    match [row["short_id"] for row in rows]:
+        case []:
+            return ()
+        case [number]:
+            found = _NEEDS_OF_ONE.rows(conn, {"number": number})
+        case numbers:
+            found = named(conn.execute(_NEEDS, {"numbers": numbers}))
     needs: dict[int, list[int]] = {}
-    for number, depends_on in conn.execute(_NEEDS, {"numbers": numbers}):
-        needs.setdefault(number, []).append(depends_on)
-    return tuple(to_ticket(row, needs.get(row.short_id, ())) for row in rows)
+    for row in found:
+        needs.setdefault(row["ticket"], []).append(row["depends_on"])
+    return tuple(to_ticket(row, needs.get(row["short_id"], ())) for row in rows)

@@ -12,6 +12,7 @@ from autopilot.daemon.breaker import Production
 from autopilot.daemon.decide import Loss, production, tokens_of
 from autopilot.daemon.store.brakes import judge_breakers, judge_window
 from autopilot.daemon.store.mapping import to_attempt
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.rows import AgentWindow
 from autopilot.daemon.store.tables import ATTEMPTS, EXCHANGES, IS_LIVE_RUN
 from autopilot.daemon.store.tables_host import GATES, LEDGER
@@ -40,10 +41,10 @@ _IS_MINE = (
     ATTEMPTS.c.claim_token == bindparam("seen_claim_token"),
     IS_LIVE_RUN,
 )
-_LIVE_ATTEMPT = select(ATTEMPTS).where(ATTEMPTS.c.ticket == bindparam("seen_ticket"), *_IS_MINE)
-_FINISH = update(ATTEMPTS).where(*_IS_MINE)
-_SETTLE = insert(LEDGER)
-_KEEP_GATES = insert(GATES)
+_LIVE_ATTEMPT = Prepared(select(ATTEMPTS).where(ATTEMPTS.c.ticket == bindparam("seen_ticket"), *_IS_MINE))
+_FINISH = Prepared(update(ATTEMPTS).where(*_IS_MINE))
+_SETTLE = Prepared(insert(LEDGER))
+_KEEP_GATES = Prepared(insert(GATES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,8 +75,8 @@ def end_attempt(unit: Unit, seen: Ticket, ending: Ending, rules: Rules) -> dict[
     charge = _charge(attempt, ending.report)
     made = _production(ending)
     _finish(unit, attempt, ending, charge=charge, made=made)
-    unit.conn.execute(
-        _SETTLE,
+    _SETTLE.run(
+        unit.conn,
         {
             "run_id": attempt.run_id,
             "ticket": seen.short_id,
@@ -107,8 +108,7 @@ def keep_gates(unit: Unit, short_id: int, run_id: str, records: Sequence[GateRec
         {"ticket": short_id, "run_id": run_id, "head": record.head, "record": record.model_dump(mode="json")}
         for record in records
     ]
-    if rows:
-        unit.conn.execute(_KEEP_GATES, rows)
+    _KEEP_GATES.run_many(unit.conn, rows)
 
 
 def keep_questions(unit: Unit, seen: Ticket, questions: Sequence[str]) -> None:
@@ -144,7 +144,7 @@ def _live_attempt(unit: Unit, seen: Ticket, report: RunReport) -> Attempt:
         "seen_ticket": seen.short_id,
         "seen_claim_token": seen.claim_token,
     }
-    row = unit.conn.execute(_LIVE_ATTEMPT, asked).one_or_none()
+    row = _LIVE_ATTEMPT.row(unit.conn, asked)
     if row is None:
         what = f"{report.run_id} (fence {report.fence}) is not the live run of {seen.id}"
         raise StaleTransitionError("report-old", what, hint="look again")
@@ -176,8 +176,8 @@ def _finish(unit: Unit, attempt: Attempt, ending: Ending, *, charge: budget.Char
             "head": report.head,
             "base_sha": report.base_sha,
         }
-    unit.conn.execute(
-        _FINISH,
+    _FINISH.run(
+        unit.conn,
         {
             "seen_run_id": attempt.run_id,
             "seen_fence": attempt.fence,

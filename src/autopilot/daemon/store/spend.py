@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import insert, select, update
 
 from autopilot.daemon.store.mapping import to_attempt
+from autopilot.daemon.store.prepared import named
 from autopilot.daemon.store.tables import ATTEMPTS, TICKETS
 from autopilot.daemon.store.tables_host import LEDGER
 from autopilot.schemas.errors import StaleTransitionError
@@ -26,10 +27,10 @@ def note_spend(unit: Unit, run_id: str, spent_micro_usd: int, *, fence: int) -> 
         StaleTransitionError: `fence-old`: no run of that name has that fence.
     """
     mine = (ATTEMPTS.c.run_id == run_id) & (ATTEMPTS.c.fence == fence)
-    row = unit.conn.execute(select(ATTEMPTS).where(mine)).one_or_none()
-    if row is None:
+    found = named(unit.conn.execute(select(ATTEMPTS).where(mine)))
+    if not found:
         raise StaleTransitionError("fence-old", f"no run {run_id} with the fence {fence}", hint="look again")
-    attempt = to_attempt(row)
+    attempt = to_attempt(found[0])
     more = spent_micro_usd - attempt.spent_micro_usd
     if more <= 0:
         return

@@ -10,6 +10,7 @@ from autopilot.daemon import breaker as rule
 from autopilot.daemon.store import queries_host, queries_runs
 from autopilot.daemon.store.brakes import keep_breaker
 from autopilot.daemon.store.mapping import to_ticket
+from autopilot.daemon.store.prepared import named
 from autopilot.daemon.store.rows import HoldChanges
 from autopilot.daemon.store.spend import note_spend
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
@@ -150,11 +151,11 @@ def request_cancel(store: Store, seen: Ticket, *, by: str) -> Ticket:
             TICKETS.c.claim_token == seen.claim_token,
         )
         asked = update(TICKETS).where(*mine).values(cancel_requested=True, updated_ms=unit.now_ms)
-        row = unit.conn.execute(asked.returning(*TICKETS.c)).one_or_none()
-        if row is None:
+        found = named(unit.conn.execute(asked.returning(*TICKETS.c)))
+        if not found:
             raise StaleTransitionError("ticket-changed", f"{seen.id} is no longer at work as it was seen")
         unit.note(Event.TICKET_MOVED, ticket=seen.id, trigger="cancel-request", by=by)
-        return to_ticket(row)
+        return to_ticket(found[0])
 
     return in_one(store, work)
 
