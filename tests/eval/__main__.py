@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from tests.eval import guard
 from tests.eval.features import UnusableReportError, fresh_report, run_suite, score, table
 
 
@@ -23,7 +24,11 @@ def main(argv: list[str]) -> int:
         help="read the report of a test run on exactly this tree instead of running the suite "
         "(script/test leaves one in .cache/features.json)",
     )
+    commands = measures.add_parser("guard", help="the command guard on labelled commands, as one JSON object")
+    commands.add_argument("file", type=Path, help="JSON lines, as tests/guard_corpus/README.md says")
     options = parser.parse_args(argv)
+    if options.measure == "guard":
+        return _guard(options.file)
     try:
         report = fresh_report(options.report) if options.report else run_suite()
     except UnusableReportError as error:
@@ -34,6 +39,16 @@ def main(argv: list[str]) -> int:
     if report["exit"] != 0:
         print("script/eval: the suite did not pass; only passing tests count", file=sys.stderr)
         return 1
+    return 0
+
+
+def _guard(file: Path) -> int:
+    try:
+        rows = guard.rows_of(file)
+    except (OSError, ValueError) as error:
+        print(f"script/eval: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps(guard.score(guard.judged(rows)), ensure_ascii=False))
     return 0
 
 

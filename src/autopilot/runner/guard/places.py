@@ -1,0 +1,138 @@
+"""Where a path leads: inside the worktree or not, to a protected name, to a manifest, to a secret.
+
+Looks at the disk only to follow symbolic links of what is there already, and to ask how old a program is.
+Must not open a file, and must not compare paths as text: `/w/T-10` is not inside `/w/T-1`.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from autopilot.runner.guard.grammar import ANY, ONE
+from autopilot.runner.guard.names import Names, fold
+from autopilot.runner.guard.verdict import Refused
+
+if TYPE_CHECKING:
+    from autopilot.runner.guard.verdict import GuardContext
+
+_SECRET = (
+    ".env*", ".git", ".git/**", ".git-credentials", ".netrc", ".npmrc", ".yarnrc*", ".pypirc",
+    ".pgpass", ".ssh/**", ".aws/**", ".gnupg/**", ".docker/config.json", ".kube/**",
+    "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa", "*.pem", "*.p12", "*.pfx", "*.key", "*.keychain*",
+)  # fmt: skip
+_INSTALLED = ("node_modules/**", ".venv/**", "venv/**", "site-packages/**")
+_SINKS = frozenset({"/dev/null"})
+# NTFS has a second, short name for `.git`. Source: git-config(1), core.protectNTFS.
+_SHORT_NAME = re.compile(r"git~[0-9]+")
+_MAX_PATH = 4096
+_SHOWN = 80
+
+
+class Spot(NamedTuple):
+    """A place inside."""
+
+    path: str
+    """As written, made whole; wildcards are marked."""
+    marked: tuple[str, ...]
+    """Its folded parts below the worktree or tmp, as written."""
+    parts: tuple[str, ...] | None
+    """Its folded parts below the worktree, as links lead; None: below tmp."""
+
+
+class Places:
+    """The folders and names of one run."""
+
+    def __init__(self, context: GuardContext) -> None:
+        self.worktree = posixpath.normpath(context.worktree)
+        self.tmp = posixpath.normpath(context.tmp)
+        self._real_worktree = os.path.realpath(self.worktree)
+        self._real_tmp = os.path.realpath(self.tmp)
+        self._started_ns = context.started_ns
+        self.protected = Names(context.protected)
+        self.manifests = Names((*context.manifests, *context.lockfiles))
+        self.secret = Names(_SECRET)
+        self.installed = Names(_INSTALLED)
+
+    def spot(self, text: str, pattern: str | None, base: str) -> Spot:
+        """Find a place from a folder; every link that exists on the way is followed.
+
+        Raises:
+            Refused: it lies outside, or it cannot be told where.
+        """
+        shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+        if not text or len(text) > _MAX_PATH or "\0" in text or "://" in text:
+            raise Refused("not-a-path", f"{shown!r} is no file; give a path inside the worktree")
+        marked = text if pattern is None else pattern
+        lexical = posixpath.normpath(posixpath.join(base, marked))
+        real = os.path.realpath(posixpath.join(base, marked))
+        inside = self._inside(lexical, self.worktree, self.tmp)
+        really = self._inside(real, self._real_worktree, self._real_tmp)
+        if inside is None:
+            raise Refused(
+                "outside",
+                f"{shown!r} leads outside the worktree; stay below {self.worktree}, or {self.tmp} for "
+                "temporary files",
+            )
+        if really is None:
+            raise Refused("outside-by-link", f"a symbolic link leads {shown!r} outside the worktree")
+        if any(self._is_hidden_wildcard(part) for part in marked.split("/")):
+            raise Refused("wildcard-dot", f"{shown!r} could become a hidden file; name the files")
+        if any(_SHORT_NAME.fullmatch(part) for part in inside[1] + really[1]):
+            raise Refused("protected", f"{shown!r} is another name of .git; git's own commands read it")
+        return Spot(lexical, inside[1], really[1] if really[0] else None)
+
+    def is_under(self, spot: Spot, names: Names) -> bool:
+        """Whether one of the names is met, by the path as written or as links lead."""
+        return names.has(spot.marked) or (spot.parts is not None and names.has(spot.parts))
+
+    def is_secret(self, spot: Spot) -> bool:
+        """Whether what is read there may be a secret."""
+        ways = [spot.marked] if spot.parts is None else [spot.parts, spot.marked]
+        return any(self.secret.has(way, is_lenient=True) for way in ways)
+
+    def may_hold(self, spot: Spot) -> bool:
+        """Whether a protected name lies, or may lie, below this folder."""
+        ways = [spot.marked] if spot.parts is None else [spot.parts, spot.marked]
+        return any(map(self.protected.may_lie_in, ways))
+
+    def is_new(self, path: str) -> bool:
+        """Whether a file that is there was made or changed since the run began."""
+        if self._started_ns is None:
+            return False
+        try:
+            return os.stat(path).st_ctime_ns >= self._started_ns  # noqa: PTH116 - no Path: this is the hot path
+        except OSError:
+            return False
+
+    @staticmethod
+    def is_sink(text: str) -> bool:
+        """Whether what is written there is gone."""
+        return text in _SINKS
+
+    def is_plain_folder(self, path: str) -> bool:
+        """Whether no symbolic link lies between the worktree or tmp and a folder of it."""
+        for root, real in ((self.worktree, self._real_worktree), (self.tmp, self._real_tmp)):
+            if path == root or path.startswith(root + "/"):
+                return os.path.realpath(path) == real + path[len(root) :]
+        return False
+
+    def in_tmp(self, path: str) -> bool:
+        """Whether a whole path lies in the temporary folder."""
+        inside = self._inside(path, self.worktree, self.tmp)
+        return inside is None or not inside[0]
+
+    @staticmethod
+    def _is_hidden_wildcard(part: str) -> bool:
+        return part.startswith(".") and (ANY in part or ONE in part)
+
+    @staticmethod
+    def _inside(path: str, worktree: str, tmp: str) -> tuple[bool, tuple[str, ...]] | None:
+        for is_tree, root in ((True, worktree), (False, tmp)):
+            if path == root:
+                return is_tree, ()
+            if path.startswith(root + "/"):
+                return is_tree, tuple(map(fold, path[len(root) + 1 :].split("/")))
+        return None

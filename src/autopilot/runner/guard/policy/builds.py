@@ -1,0 +1,260 @@
+"""Build tools and compiled languages: make, CMake, Go, Rust, the JVM, .NET, Swift.
+
+Must not accept orders that the run wrote itself, a program for the tool to run, or a new dependency.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from autopilot.runner.guard.policy.cargo import PROGRAMS as CARGO
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
+from autopilot.runner.guard.policy.golang import PROGRAMS as GO
+from autopilot.runner.guard.verdict import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_MAKE = Form(
+    "-kBnsqi -j[:number] -C:read -O[:word] --jobs[=number] --keep-going --always-make --dry-run "
+    "--just-print --silent --quiet "
+    "--no-print-directory --directory=read --output-sync[=word] --version --question "
+    "--warn-undefined-variables",
+    "text*",
+)
+# Targets and variables: a variable's value is a plain word, and no name that a makefile takes for a program.
+_TARGET = re.compile(r"[A-Za-z0-9_./%+-]+")
+_SETTING = re.compile(
+    r"(V|VERBOSE|DEBUG|RELEASE|BUILD_TYPE|CONFIG|TEST|TESTS|PKG|PACKAGE|COVERAGE|RACE|NAME|K|ARGS)=[A-Za-z0-9_.:/-]*"
+)
+_OUTWARD = re.compile(
+    r"(.*[-_/])?(install|uninstall|publish|release|deploy|push|upload|docker.*)([-_/].*)?", re.IGNORECASE
+)
+
+
+def _make(call: Call) -> None:
+    given = _MAKE.read(call)
+    for folder in given.values("-C", "--directory"):
+        call.act.moved(folder).unchanged(_MAKEFILES, call.name)
+    call.act.unchanged(_MAKEFILES, call.name)
+    for word in given.operands:
+        is_setting = "=" in word.text
+        shape = _SETTING if is_setting else _TARGET
+        if not shape.fullmatch(word.text) or word.pattern is not None:
+            raise Refused("make-word", f"{word.text!r}: make takes targets, and plain settings such as V=1")
+        if is_setting:
+            if ".." in word.text or "=/" in word.text:
+                raise Refused("make-word", f"{word.text!r} leads outside")
+        elif _OUTWARD.fullmatch(word.text):
+            raise Refused("make-target", f"make {word.text}: a run installs and publishes nothing")
+
+
+_MAKEFILES = ("makefile", "gnumakefile", "*.mk")
+
+
+def _built_by(form: Form, *files: str) -> Policy:
+    """Judge by a row, and insist that the tool's own file is the base commit's."""
+
+    def judge(call: Call) -> None:
+        call.act.unchanged(files, call.name)
+        form.read(call)
+
+    return judge
+
+
+def _cmake(call: Call) -> None:
+    call.act.unchanged(("*.cmake",), call.name)
+    words = {word.text for word in call.args}
+    if "--build" in words:
+        Form(
+            "-v -j[:number] --build=write -t:word --target=word --config=word --parallel[=number] "
+            "--verbose --clean-first",
+            "",
+        ).read(call)
+    elif "--version" in words and len(words) == 1:
+        return
+    else:
+        given = Form("-S:read -B:write -G:text -D:text -Wno-dev --preset=word", "read*").read(call)
+        for word in given.values("-D"):
+            if not _DEFINED.fullmatch(word.text):
+                raise Refused(
+                    "cmake-setting", "cmake -D sets CMAKE_BUILD_TYPE, BUILD_* or *_TESTS to a plain word"
+                )
+
+
+_DEFINED = re.compile(
+    r"(CMAKE_BUILD_TYPE|CMAKE_EXPORT_COMPILE_COMMANDS|CMAKE_CXX_STANDARD|BUILD_[A-Z_]+|[A-Z_]+_TESTS|[A-Z_]+_TESTING)(:[A-Z]+)?=[A-Za-z0-9]+"
+)
+_MVN_GOALS = (
+    "clean", "validate", "compile", "test", "test-compile", "package", "verify", "process-classes",
+    "integration-test",
+)  # fmt: skip
+_MVN = Form(
+    "-qBoeXUNV -T:word -P:word  -D:text --batch-mode --offline --quiet --no-transfer-progress "
+    "--fail-at-end --errors "
+    "--projects=word --also-make --version --show-version --threads=word",
+    "text*",
+)
+_MVN_SETTING = re.compile(
+    r"(test|it\.test|skipTests|maven\.test\.skip|skipITs|surefire\.[A-Za-z.]+|failIfNoTests|groups|DfailIfNoTests|checkstyle\.skip|spotless\.check\.skip)(=[A-Za-z0-9_.,*#$!+-]*)?"
+)
+_MVN_SINGLE: Mapping[str, int] = {"-pl": 1, "-am": 0, "-amd": 0, "-fae": 0, "-ff": 0, "-fn": 0, "-ntp": 0}
+
+
+def _mvn(call: Call) -> None:
+    args = list(call.args)
+    index = 0
+    while index < len(args):
+        if args[index].text in _MVN_SINGLE:
+            del args[index : index + 1 + _MVN_SINGLE[args[index].text]]
+        else:
+            index += 1
+    given = _MVN.read(call._replace(args=tuple(args)))
+    for word in given.values("-D"):
+        if not _MVN_SETTING.fullmatch(word.text):
+            raise Refused("maven-setting", "mvn -D sets test, skipTests and their kin")
+    for word in given.operands:
+        if word.text not in _MVN_GOALS and word.text not in {
+            "spotless:check",
+            "checkstyle:check",
+            "dependency:tree",
+            "spotbugs:check",
+        }:
+            raise Refused("maven-goal", f"mvn {word.text}: accepted goals are {', '.join(_MVN_GOALS)}")
+
+
+_GRADLE = Form(
+    "-qidsSaxw -m:word -x:word -P:text --tests=text --offline --no-daemon --info --debug --stacktrace "
+    "--quiet --console=word --continue --rerun-tasks "
+    "--parallel --no-parallel --build-cache --no-build-cache --configuration-cache "
+    "--no-configuration-cache --warning-mode=word --exclude-task=word "
+    "--rerun --fail-fast --version --dry-run --no-watch-fs --full-stacktrace --max-workers=number",
+    "word*",
+)
+_GRADLE_TASK = re.compile(
+    r"(:?[A-Za-z0-9_-]+:)*(test|check|build|assemble|classes|testClasses|compile[A-Za-z]*|clean|lint[A-Za-z]*|[a-z]*Test|[a-z]*[tT]est[A-Za-z]*|spotlessCheck|spotlessApply|"
+    r"ktlint[A-Za-z]*|detekt|checkstyle[A-Za-z]*|jar|tasks|dependencies|projects|help|jacoco[A-Za-z]*|integrationTest|assemble[A-Za-z]*)"
+)
+
+
+def _gradle(call: Call) -> None:
+    call.act.unchanged(
+        ("gradlew", "gradle-wrapper.properties", "gradle-wrapper.jar", "gradle.properties", "*.gradle"),
+        call.name,
+    )
+    given = _GRADLE.read(call)
+    for word in given.values("-P"):
+        raise Refused("gradle-setting", f"gradlew -P{word.text} is not accepted")
+    for word in given.operands:
+        if not _GRADLE_TASK.fullmatch(word.text):
+            raise Refused(
+                "gradle-task",
+                f"gradlew {word.text}: accepted are test, check, build, assemble, lint and their kin",
+            )
+
+
+_DOTNET_FLAGS = (
+    "-c:word -v:word -f:word -o:write -l:word --no-restore --no-build --configuration=word "
+    "--verbosity=word --framework=word --filter=text --nologo --logger=word "
+    "--output=write --collect=text --results-directory=write --list-tests --blame --settings=read "
+    "--no-incremental --no-dependencies --no-self-contained"
+)
+_DOTNET: Mapping[str, Policy] = MappingProxyType(
+    {
+        **same(Form(_DOTNET_FLAGS, "read*"), "build", "test", "clean"),
+        "restore": _built_by(Form("--locked-mode --nologo -v:word --verbosity=word", "read*")),
+        "format": Form(
+            "--verify-no-changes --no-restore --severity=word --include=text --verbosity=word -v:word",
+            "read*",
+        ),
+        **same(Form("", ""), "--version", "--info", "--list-sdks"),
+        "list": Form("--outdated", "text*"),
+    }
+)
+
+
+def _dotnet(call: Call) -> None:
+    one_of(_DOTNET, "what dotnet does in a run; packages are restored in locked mode")(call)
+    if call.args[0].text == "restore" and not any(word.text == "--locked-mode" for word in call.args):
+        raise Refused(
+            "not-frozen", "dotnet restore may change the lock file; accepted: dotnet restore --locked-mode"
+        )
+
+
+_SWIFT = one_of(
+    {
+        **same(
+            Form(
+                "-v -c:word --configuration=word --filter=text --skip=text --parallel "
+                "--enable-code-coverage --build-tests --target=word --product=word "
+                "--disable-automatic-resolution --only-use-versions-from-resolved-file",
+                "",
+            ),
+            "build",
+            "test",
+        ),
+        "package": one_of(
+            {
+                "show-dependencies": Form("", ""),
+                "describe": Form("", ""),
+                "resolve": refuse("download", "packages come with the set-up"),
+            },
+            "swift package in a run",
+        ),
+        "--version": Form("", ""),
+    },
+    "what swift does in a run",
+)
+_MESON = one_of(
+    {
+        "compile": Form("-C:write -j:number -v", "word*"),
+        "test": Form("-C:write -v --print-errorlogs --suite=word --no-rebuild", "word*"),
+    },
+    "meson in a run",
+)
+_BAZEL_FLAGS = (
+    "--config=word --test_output=word --jobs=number --keep_going --test_filter=text "
+    "--nocache_test_results -c:word"
+)
+_LABEL = re.compile(r"-?(@[A-Za-z0-9_]+)?//[A-Za-z0-9_/.:+-]*|:[A-Za-z0-9_.-]+|\.\.\.")
+
+
+def _bazel(call: Call) -> None:
+    name = call.args[0].text if call.args else ""
+    if name not in {"build", "test", "query"}:
+        raise Refused("subcommand", "bazel build, test and query")
+    for word in Form(_BAZEL_FLAGS, "text+").read(call.after(1)).operands:
+        if not _LABEL.fullmatch(word.text):
+            raise Refused("operand", f"{word.text!r} is no label")
+
+
+PROGRAMS: Mapping[str, Policy] = MappingProxyType(
+    {
+        **GO,
+        **CARGO,
+        **same(_make, "make", "gmake"),
+        "ninja": _built_by(Form("-v -C:write -j:number -k:number -n --version", "word*")),
+        "cmake": _cmake,
+        "ctest": Form(
+            "-VQN -j[:number] -R:text -E:text -L:text --output-on-failure --test-dir=read "
+            "--rerun-failed --timeout=number --progress --verbose -C:word --build-config=word "
+            "--parallel[=number]",
+            "",
+        ),
+        "meson": _MESON,
+        **same(_bazel, "bazel", "bazelisk"),
+        **same(_mvn, "mvn", "mvnw"),
+        **same(_gradle, "gradle", "gradlew"),
+        "dotnet": _dotnet,
+        "swift": _SWIFT,
+        "swiftlint": Form("--strict --quiet --config=read", "text*"),
+        **same(Form("-nil --recursive --dry-run -d -s --mode=word --check", "read*"), "shfmt"),
+        "shellcheck": Form(
+            "-s:word -x -e:word -f:word -S:word --severity=word --shell=word --exclude=word --format=word",
+            "read+",
+        ),
+        "clang-format": Form("-n -Werror --dry-run --Werror --style=word -i", "stage+"),
+    }
+)

@@ -1,0 +1,114 @@
+"""The Rust tools.
+
+Must not accept `--config`, another toolchain's program, a new dependency or a publication. Source: cargo(1).
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.verdict import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_BUILD = (
+    "-vqr -p:word -F:text -j:number --package=word --workspace --all --exclude=word --lib --bin=word "
+    "--bins --example=word --examples --test=word --tests "
+    "--bench=word --benches --all-targets --features=text --all-features --no-default-features "
+    "--release --profile=word --locked --frozen --offline "
+    "--verbose --quiet --message-format=word --color=word --no-fail-fast --jobs=number --keep-going "
+    "--target=word --doc --no-run --manifest-path=read --target-dir=write --timings"
+)
+_HARNESS = Form(
+    "--nocapture --test-threads=number --ignored --include-ignored --exact --skip=text --list "
+    "--show-output --color=word --format=word -q --quiet",
+    "text*",
+)
+_CLIPPY_LINTS = Form("-D:text -W:text -A:text -F:text --deny=text --warn=text --allow=text", "")
+
+
+def _with_rest(form: Form, rest: Form | None) -> Policy:
+    """Judge what stands before `--` by one row and what follows by another."""
+
+    def judge(call: Call) -> None:
+        texts = [word.text for word in call.args]
+        cut = texts.index("--") if "--" in texts else len(texts)
+        form.read(call._replace(args=call.args[:cut]))
+        if cut < len(texts):
+            if rest is None:
+                raise Refused("operand", f"{call.name} takes nothing behind --")
+            rest.read(call._replace(args=call.args[cut + 1 :]))
+
+    return judge
+
+
+_COMMANDS: Mapping[str, Policy] = MappingProxyType(
+    {
+        **same(_with_rest(Form(_BUILD, "text*"), _HARNESS), "test", "t", "bench"),
+        **same(_with_rest(Form(_BUILD, ""), None), "build", "b", "check", "c", "doc"),
+        "clippy": _with_rest(
+            Form(f"{_BUILD} --no-deps --fix --allow-dirty --allow-staged", ""), _CLIPPY_LINTS
+        ),
+        "fmt": _with_rest(
+            Form("-vq -p:word --all --check --quiet --verbose", ""),
+            Form("-lv --check --files-with-diff", "stage*"),
+        ),
+        "fetch": Form("-vq --locked --target=word --offline --frozen --quiet", ""),
+        "tree": Form(
+            "-i:word -d -e:word -p:word --depth=number --invert=word --duplicates --edges=word "
+            "--locked --offline --package=word",
+            "word*",
+        ),
+        "metadata": Form("-q --format-version=number --no-deps --locked --offline", ""),
+        "nextest": one_of(
+            {
+                "run": Form(
+                    f"{_BUILD} -E:text --no-capture --retries=number --test-threads=word --filter-expr=text",
+                    "text*",
+                ),
+                "list": Form(_BUILD, "text*"),
+            },
+            "cargo nextest in a run",
+        ),
+        "clean": Form("-p:word --package=word --release --doc", ""),
+        "pkgid": Form("", "word*"),
+        **same(Form("", ""), "--version", "-V", "--list", "locate-project"),
+    }
+)
+
+
+def _cargo(call: Call) -> None:
+    if call.args and call.args[0].text in {
+        "-q",
+        "-v",
+        "--locked",
+        "--offline",
+        "--frozen",
+        "+stable",
+        "+nightly",
+    }:
+        _cargo(call.after(1))
+        return
+    one_of(_COMMANDS, "what cargo does in a run; dependencies are added by a person")(call)
+    if (
+        call.args[0].text == "fetch"
+        and Word("--locked") not in call.args
+        and Word("--frozen") not in call.args
+    ):
+        raise Refused("not-frozen", "cargo fetch may change the lock file; accepted: cargo fetch --locked")
+
+
+PROGRAMS: Mapping[str, Policy] = MappingProxyType(
+    {
+        "cargo": _cargo,
+        "rustfmt": Form("--check --edition=number -lqv", "stage+"),
+        "rustc": one_of(
+            {"--version": Form("", ""), "-V": Form("", ""), "--explain": Form("", "word")}, "rustc in a run"
+        ),
+        "rustup": one_of({"show": Form("", ""), "--version": Form("", "")}, "rustup in a run"),
+    }
+)

@@ -1,0 +1,157 @@
+"""Programs that make, move, remove and pack files: each place is judged, and what is written is remembered.
+
+Must not accept an option that writes elsewhere than the operands say, or unpacks over the worktree.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
+from autopilot.runner.guard.verdict import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COPY = Form(
+    "-aRrpPfnuvTdiLH -t:text --recursive --archive --force --no-clobber --update --verbose "
+    "--target-directory=text "
+    "--no-target-directory --preserve[=word] --parents --no-dereference --dereference",
+    "text*",
+)
+_MOVE = Form(
+    "-fnuvTi -t:text --force --no-clobber --update --verbose --target-directory=text --no-target-directory",
+    "text*",
+)
+
+
+def _placed(call: Call, form: Form) -> tuple[list[Word], Word, bool]:
+    """Take a copy or move apart: sources, target, and whether whole folders go."""
+    given = form.read(call)
+    folders = given.values("-t", "--target-directory")
+    words = list(given.operands)
+    target = folders[0] if folders else (words.pop() if words else None)
+    if target is None or not words or len(folders) > 1:
+        raise Refused("operand-missing", f"{call.name} takes sources and a target")
+    return words, target, given.has("-a", "-R", "-r", "--recursive", "--archive")
+
+
+def _land(call: Call, sources: list[Word], target: Word, *, is_tree: bool) -> None:
+    """Judge the target, as the file itself and as a folder into which each source goes."""
+    for source in sources:
+        name = posixpath.basename((source.pattern or source.text).rstrip("/"))
+        into = f"{target.text.rstrip('/') or '/'}/{name}"
+        inside = Word(into, into if source.pattern is not None else None)
+        if name in {"", ".", ".."}:
+            raise Refused("whole-folder", f"{source.text!r}: name what is copied or moved")
+        if call.act.is_root(target):
+            (call.act.write_tree if is_tree else call.act.write)(inside)
+            continue
+        for place in (target, inside):
+            (call.act.write_tree if is_tree else call.act.write)(place)
+
+
+def _cp(call: Call) -> None:
+    sources, target, is_tree = _placed(call, _COPY)
+    for source in sources:
+        call.act.read(source)
+    _land(call, sources, target, is_tree=is_tree)
+
+
+def _mv(call: Call) -> None:
+    sources, target, _ = _placed(call, _MOVE)
+    for source in sources:
+        call.act.read(source)
+        call.act.write_tree(source)
+    _land(call, sources, target, is_tree=True)
+
+
+def _ln(call: Call) -> None:
+    given = Form("-sfnvrT --symbolic --force --no-dereference --verbose --relative", "text text?").read(call)
+    if not given.has("-s", "--symbolic"):
+        raise Refused("hard-link", "only symbolic links: ln -s TARGET LINK, both inside the worktree")
+    target = given.operands[0]
+    link = given.operands[1] if len(given.operands) > 1 else Word(posixpath.basename(target.text))
+    call.act.write(link)
+    call.act.write(Word(f"{link.text.rstrip('/')}/{posixpath.basename(target.text)}"))
+    # A relative target is read from where the link lies, not from here.
+    beside = posixpath.join(posixpath.dirname(link.text), target.text)
+    for place in {beside, target.text if given.has("-r", "--relative") else beside}:
+        call.act.write_argument(Word(place))
+
+
+_TAR_READ = "-tvzjJ -f:read --list --verbose --gzip --bzip2 --xz --file=read --exclude=text"
+_TAR_MAKE = (
+    "-cvzjJ -f:write -C:read --create --verbose --gzip --bzip2 --xz --file=write --exclude=text "
+    "--directory=read"
+)
+_TAR_TAKE = (
+    "-xvzjJ -f:read -C:text --extract --verbose --gzip --bzip2 --xz --file=read --directory=text "
+    "--strip-components=number --no-same-owner"
+)
+
+
+def _tar(call: Call) -> None:
+    args = call.args
+    if args and not args[0].text.startswith("-"):
+        args = (Word(f"-{args[0].text}"), *args[1:])  # tar's oldest style has no dash
+    call = call._replace(args=args)
+    words = [word.text for word in args if word.text.startswith("-")]
+    letters = "".join(word for word in words if not word.startswith("--"))
+    if "--list" in words or "t" in letters:
+        Form(_TAR_READ, "text*").read(call)
+    elif "--create" in words or "c" in letters:
+        Form(_TAR_MAKE, "read+").read(call)
+    else:
+        given = Form(_TAR_TAKE, "text*").read(call)
+        _unpack_below_tmp(call, given.values("-C", "--directory"))
+
+
+def _unzip(call: Call) -> None:
+    words = [word.text for word in call.args]
+    if "-l" in words or "-t" in words or "-v" in words:
+        Form("-lqtv", "read text*").read(call)
+        return
+    args = [word for word in call.args if word.text != "-d"]
+    given = Form("-qon", "read text*").read(call._replace(args=tuple(args)))
+    place = words[words.index("-d") + 1 :] if "-d" in words else []
+    _unpack_below_tmp(call, [word for word in given.operands[1:] if word.text in place[:1]])
+
+
+def _unpack_below_tmp(call: Call, places: list[Word]) -> None:
+    """An archive may hold any name, so it is opened where no name matters."""
+    if len(places) != 1 or not call.act.is_in_tmp(places[0]):
+        raise Refused("unpack", f"unpack below {call.act.places.tmp} (-C or -d), then copy what is needed")
+    call.act.write_tree(places[0])
+
+
+def _chmod(call: Call) -> None:
+    given = Form("-Rfv --recursive --verbose", "text text+").read(call)
+    mode = given.operands[0].text
+    if "s" in mode or (mode.isdigit() and len(mode) > 3 and mode[0] != "0") or "/" in mode:
+        raise Refused("mode", "a mode such as +x or 644; no setuid")
+    for word in given.operands[1:]:
+        (call.act.write_tree if given.has("-R", "--recursive") else call.act.write_mode)(word)
+
+
+_ONE_FILE = Form("-kfv19 --keep --force --verbose --best --fast", "write+")
+PROGRAMS: Mapping[str, Policy] = MappingProxyType(
+    {
+        "mkdir": Form("-pv -m:number --parents --verbose", "write+"),
+        "touch": Form("-acm -d:text --date=text --no-create", "write+"),
+        "tee": Form("-ai --append", "write*"),
+        "rm": Form("-rRfvdI --recursive --force --verbose --dir", "tree+"),
+        "rmdir": Form("-pv --parents --ignore-fail-on-non-empty", "tree+"),
+        "cp": _cp,
+        "mv": _mv,
+        "ln": _ln,
+        "chmod": _chmod,
+        "tar": _tar,
+        "unzip": _unzip,
+        **same(_ONE_FILE, "gzip", "bzip2", "xz"),
+        "mktemp": Form("-du -p:write --directory --tmpdir=write", "write?"),
+    }
+)

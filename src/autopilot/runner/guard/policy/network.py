@@ -1,0 +1,152 @@
+"""Programs that reach out: curl and wget to a listed host without a body, gh where it only reads.
+
+Must not accept a method but GET and HEAD, a body, a proxy, a resolver, a file of addresses or a redirect.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from autopilot.runner.guard.addresses import check_address
+from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.verdict import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CURL = Form(
+    "-fsSiIvgN -o:write -O -m:number -H:text -A:text -X:{GET|HEAD} -w:text -r:word -z:text --fail "
+    "--silent --show-error --head --include "
+    "--output=write --remote-name --max-time=number --connect-timeout=number --retry=number "
+    "--retry-delay=number --compressed --header=text "
+    "--user-agent=text --request={GET|HEAD} --write-out=text --range=word --get --verbose --globoff "
+    "--no-progress-meter --no-location "
+    "--tlsv1.2 --tlsv1.3 --http1.1 --http2 --max-filesize=number --fail-with-body --url=text",
+    "text*",
+)
+_HEADER = re.compile(
+    r"(accept|accept-language|user-agent|range|if-none-match|if-modified-since|cache-control)\s*:[^@\n]*",
+    re.IGNORECASE,
+)
+_WRITE_OUT = re.compile(r"(%\{[a-z_]+\}|\\n|\\t|[A-Za-z0-9 :.,_-])*")
+_WGET = Form(
+    "-qvSc -n:{v|c|d} -O:write --quiet --no-verbose --server-response --spider --timeout=number "
+    "--tries=number -T:number -t:number --output-document=write "
+    "-P:write --directory-prefix=write --no-clobber --header=text -U:text --user-agent=text "
+    "--https-only --max-redirect=number --show-progress",
+    "text+",
+)
+
+
+def _addresses(call: Call, words: list[Word]) -> None:
+    if not words:
+        raise Refused("operand-missing", f"{call.name} takes an address")
+    for word in words:
+        if word.pattern is not None:
+            raise Refused("address-form", "put the address into '...'")
+        check_address(word.text, call.act.context.hosts)
+
+
+def _headers(words: list[Word]) -> None:
+    for word in words:
+        if not _HEADER.fullmatch(word.text):
+            raise Refused(
+                "header", "accepted headers: Accept, Accept-Language, User-Agent, Range, If-None-Match"
+            )
+
+
+def _curl(call: Call) -> None:
+    given = _CURL.read(call)
+    addresses = [*given.operands, *given.values("--url")]
+    _addresses(call, addresses)
+    _headers(given.values("-H", "--header"))
+    for word in given.values("-w", "--write-out"):
+        if not _WRITE_OUT.fullmatch(word.text) or "output{" in word.text or "header" in word.text:
+            raise Refused("write-out", "curl -w prints %{http_code} and its kin")
+    for word in given.values("-A", "--user-agent"):
+        if word.text.startswith("@"):
+            raise Refused("header", "no file is sent")
+    if given.has("-O", "--remote-name"):
+        for address in addresses:
+            call.act.write(Word(posixpath.basename(address.text.partition("?")[0]) or "index.html"))
+
+
+def _wget(call: Call) -> None:
+    given = _WGET.read(call)
+    _addresses(call, list(given.operands))
+    _headers(given.values("--header"))
+    if not given.has("-O", "--output-document", "--spider"):
+        for address in given.operands:
+            call.act.write(Word(posixpath.basename(address.text.partition("?")[0]) or "index.html"))
+
+
+_JSON = "--json=word --jq=text -q:text --template=text"
+_REPO = "-R:word --repo=text"
+_LIST = Form(
+    f"{_REPO} {_JSON} -L:number -s:word -l:text -a:word -S:text --limit=number --state=word "
+    "--label=text --author=word --assignee=word --search=text --base=word "
+    "--head=word -B:word -H:word -b:word --branch=word --milestone=text -w:text --workflow=text "
+    "--status=word --event=word --user=word --commit=word --draft --exclude-drafts",
+    "",
+)
+_VIEW = Form(
+    f"{_REPO} {_JSON} -cv --comments --log --log-failed --verbose --exit-status -j:word --job=word "
+    "--attempt=number --name-only --patch --color=word --required --watch-never",
+    "word?",
+)
+_GH_READS: Mapping[str, Policy] = MappingProxyType(
+    {
+        "issue": one_of(
+            {"list": _LIST, "view": _VIEW, "status": Form(f"{_REPO} {_JSON}", "")},
+            "gh issue in a run: it reads",
+        ),
+        "pr": one_of(
+            {
+                "list": _LIST,
+                "view": _VIEW,
+                "status": Form(f"{_REPO} {_JSON}", ""),
+                "diff": _VIEW,
+                "checks": _VIEW,
+            },
+            "gh pr in a run: it reads",
+        ),
+        "run": one_of({"list": _LIST, "view": _VIEW}, "gh run in a run: it reads"),
+        "workflow": one_of(
+            {"list": Form(f"{_REPO} -a -L:number --all", ""), "view": Form(f"{_REPO} -y --yaml", "word?")},
+            "gh workflow in a run: it reads",
+        ),
+        "release": one_of({"list": _LIST, "view": _VIEW}, "gh release in a run: it reads"),
+        "label": one_of({"list": _LIST}, "gh label in a run: it reads"),
+        "repo": one_of(
+            {"view": Form(f"{_JSON} -b:word --branch=word", "text?")}, "gh repo in a run: it reads"
+        ),
+        "search": one_of(
+            same(
+                Form(
+                    f"{_JSON} {_REPO} -L:number --limit=number --state=word --language=word --owner=word",
+                    "text*",
+                ),
+                "issues",
+                "prs",
+                "code",
+                "repos",
+                "commits",
+            ),
+            "gh search",
+        ),
+        "--version": Form("", ""),
+    }
+)
+
+
+def _gh(call: Call) -> None:
+    one_of(
+        _GH_READS, "what gh does in a run: it reads; pull requests and comments are written after the gates"
+    )(call)
+
+
+PROGRAMS: Mapping[str, Policy] = MappingProxyType({"curl": _curl, "wget": _wget, "gh": _gh})

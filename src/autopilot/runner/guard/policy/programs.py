@@ -1,0 +1,42 @@
+"""Every program that a run may start, and the policy that judges its arguments.
+
+A program that is not here is refused.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from autopilot.runner.guard.policy import (
+    builds,
+    editing,
+    files,
+    git,
+    network,
+    node,
+    python,
+    scripts,
+    search,
+    text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autopilot.runner.guard.policy.forms import Policy
+
+POLICIES: Mapping[str, Policy] = MappingProxyType(
+    {
+        **text.PROGRAMS,
+        **search.PROGRAMS,
+        **editing.PROGRAMS,
+        **files.PROGRAMS,
+        **git.PROGRAMS,
+        **python.PROGRAMS,
+        **node.PROGRAMS,
+        **builds.PROGRAMS,
+        **scripts.PROGRAMS,
+        **network.PROGRAMS,
+    }
+)
