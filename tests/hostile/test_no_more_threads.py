@@ -48,6 +48,9 @@ class Table:
     def spawn(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Handle:
         raise NotImplementedError
 
+    def find(self, mark: str) -> ProcessId | None:
+        return None
+
     def is_alive(self, process: ProcessId) -> bool:
         self.looks += 1
         self.on_look(self.looks)

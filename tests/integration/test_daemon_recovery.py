@@ -54,6 +54,7 @@ def test_every_ticket_that_was_at_work_is_judged_or_adopted_before_the_daemon_is
     result = runner_of(house, names["ends"])[1] / "result.json"
     wait_until(result.exists, 60, "it ends while no daemon lives")
     house.daemon.start()
+    house.daemon.wait_for_event(Event.DAEMON_READY, count=2)  # it answers a moment before it says so
     lines = list(house.daemon.events())
     started = max(index for index, line in enumerate(lines) if line["event"] == Event.DAEMON_STARTED)
     after = lines[started:]

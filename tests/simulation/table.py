@@ -83,6 +83,12 @@ class Table:
         world.boundary("spawned")
         return child
 
+    def find(self, mark: str) -> ProcessId | None:
+        self._look()
+        found = [each.id for each in self.living if each.mark == mark]
+        is_sure = len(found) == 1 and not self._world.is_fault(0.3)  # else somebody else claims to be it
+        return found[0] if is_sure else None
+
     def is_alive(self, process: ProcessId) -> bool:
         self._look()
         return any(each.id == process for each in self.living)

@@ -96,6 +96,10 @@ class PlayedSupervisor(Supervisor):
             self._play(order, process)
         return process in self.alive
 
+    def find(self, order: Order) -> ProcessId | None:
+        """The one that lives and is not under watch: here only one is started at a time."""
+        return next(iter(self.alive), None) if order.key not in self._watches else None
+
     def sweep(self, key: str, process: ProcessId | None) -> int:
         self.swept.append(key)
         return 0

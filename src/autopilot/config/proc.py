@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 from autopilot.config import capture
 from autopilot.config.call import Call, Exit, Rules
 from autopilot.config.orphans import adopt_orphans
-from autopilot.config.procinfo import ProcessId, all_pids, identity_of, is_alive, is_standing, look, marked
+from autopilot.config.procinfo import (
+    ProcessId,
+    all_pids,
+    identity_of,
+    is_alive,
+    is_standing,
+    look,
+    marked,
+    started_as,
+)
 from autopilot.config.proctree import kill_tree
 from autopilot.schemas.errors import TransientError
 
@@ -38,6 +47,7 @@ __all__ = [
     "kill_tree",
     "run",
     "spawn",
+    "started_as",
 ]
 
 RUN_ID_VARIABLE = "AUTOPILOT_RUN_ID"

@@ -177,6 +177,20 @@ def marks_of(pid: int) -> frozenset[str] | None:
     return None if value is None else frozenset(value.split(_MARK_SEPARATOR)) - {""}
 
 
+def started_as(mark: str) -> ProcessId | None:
+    """Find the one living process that was itself started under this mark, in a session of its own.
+
+    What it has started in turn carries one more mark after this one. None also where several claim to be it:
+    an agent may put any mark on what it starts.
+
+    Raises:
+        OSError: we have no descriptor or memory left to look with.
+    """
+    heads = [row for pid, row in look_at(all_pids()).items() if row.session == pid and not row.is_zombie]
+    found = [row.id for row in heads if (_mark_value(row.id.pid) or "").split(_MARK_SEPARATOR)[-1] == mark]
+    return found[0] if len(found) == 1 else None
+
+
 def marked(env: Mapping[str, str], mark: str) -> dict[str, str]:
     """Give a child's environment that carries our own marks and, after them, one more.
 

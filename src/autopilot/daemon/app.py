@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT_S = 60.0
 """The scheduler wakes the loop; this is for the day it does not."""
+_GIVEN_UP = "check-given-up"
 _CAN_PASS = frozenset({"database-full", "database-unwritable"})
 
 
@@ -68,7 +69,8 @@ def run_daemon(
         reload: loads the configuration again; asked when its file changed.
 
     Returns:
-        OK after a clean stop; LATER or CONFIG when state could not be saved.
+        OK after a clean stop, or when asked to end while it read a large store; LATER or CONFIG when state
+            could not be saved.
 
     Raises:
         RefusedError: another daemon runs here.
@@ -120,7 +122,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         with ExitStack() as doors:
             for close in (drafts.close, cleaner.close, backups.close, control.stop):
                 doors.callback(close)
-            _begin(shop, loop, control, ready)
+            _begin(shop, loop, control, ready, inbox=inbox)
             end_interim()  # recovery has put whatever lives under watch
             clockwork.start()
             doors.callback(clockwork.stop)
@@ -129,18 +131,24 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
             judge_until_done(loop, inbox, clockwork)
     except AutopilotError as error:
         starts.fail(shop.paths, shop.clock, error)
+        if error.code == _GIVEN_UP:
+            log.info(Event.DAEMON_STOPPED)
+            return ExitCode.OK
         logger("daemon").error(Event.DAEMON_FAILED, code=error.code, hint=error.hint, **faults.told(error))
         return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
     log.info(Event.DAEMON_STOPPED)
     return ExitCode.OK
 
 
-def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event) -> None:
-    """Recover, then open the control socket; it opens first where the store is large, and only says so."""
+def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event, *, inbox: Inbox) -> None:
+    """Recover, then open the control socket; it opens first where the store is large, and only says so.
+
+    Reading a large store through may take minutes: who asks the daemon to end meanwhile is heard.
+    """
     is_large = shop.store.owes_check
     if is_large:
         control.start()
-        shop.store.check()
+        shop.store.check(is_asked_to_end=lambda: inbox.is_stop_asked)
         logger("daemon").info(Event.STORE_CHECKED, state=str(shop.paths.state))
     loop.recover()
     ready.set()

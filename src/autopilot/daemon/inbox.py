@@ -53,10 +53,13 @@ class Inbox:
     def __init__(self) -> None:
         """Start empty."""
         self._queue: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self.is_stop_asked = False
+        """For what must not wait until the loop takes the message."""
 
     def put(self, message: Message) -> None:
         """Leave a message; from any thread, and from a signal handler."""
         self._queue.put(message)
+        self.is_stop_asked = self.is_stop_asked or isinstance(message, StopAsked)
 
     def take(self, wait_s: float) -> tuple[Message, ...]:
         """Wait for the first message, at most `wait_s` seconds, and give all there are."""

@@ -47,6 +47,14 @@ class Processes(Protocol):
         """
         ...
 
+    def find(self, mark: str) -> ProcessId | None:
+        """Find the one living process that was spawned under this mark; None where none or several may be it.
+
+        Raises:
+            OSError: we cannot look now.
+        """
+        ...
+
     def is_alive(self, process: ProcessId) -> bool:
         """Tell whether exactly this process lives.
 
@@ -89,6 +97,10 @@ class SystemProcesses:
     def spawn(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Handle:
         """Start a program in a session of its own."""
         return proc.spawn(argv, cwd=cwd, env=env, output=output)
+
+    def find(self, mark: str) -> ProcessId | None:
+        """Look for it by its last mark, at the head of its session."""
+        return proc.started_as(mark)
 
     def is_alive(self, process: ProcessId) -> bool:
         """Look at number and start time: a number comes round again."""

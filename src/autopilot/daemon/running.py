@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.store.rows import Attempt, Claim, LiveRun
-    from autopilot.daemon.watch import Ending, Watch
+    from autopilot.daemon.watch import Ending, Order, Watch
     from autopilot.schemas.ticket import Exchange, Ticket
 
 
@@ -47,8 +47,8 @@ def start(shop: Shop, claim: Claim) -> None:
 def adopt(shop: Shop, live: LiveRun) -> bool:
     """Watch a runner that outlived the daemon; False when it is gone, and then all it started is too."""
     attempt = live.attempt
-    process = ProcessId(*attempt.process) if attempt.process and shop.is_of_this_boot(attempt.boot) else None
     order = runner_order(shop, attempt.run_id, fence=attempt.fence)
+    process = _process_of(shop, attempt, order)
     if process is not None and shop.supervisor.adopt(order, process):
         logger("daemon").info(Event.RUN_ADOPTED, ticket=live.ticket.id, run=attempt.run_id, pid=process.pid)
         return True
@@ -58,6 +58,16 @@ def adopt(shop: Shop, live: LiveRun) -> bool:
     if killed:
         logger("daemon").warning(Event.RUN_KILLED, run=attempt.run_id, processes=killed, why="leftovers")
     return False
+
+
+def _process_of(shop: Shop, attempt: Attempt, order: Order) -> ProcessId | None:
+    """Give the runner of an attempt: as written down, or by its mark where the daemon died before that.
+
+    Its agent may be at work by now: to end it and start another would pay the model twice.
+    """
+    if attempt.process is None:
+        return shop.supervisor.find(order)
+    return ProcessId(*attempt.process) if shop.is_of_this_boot(attempt.boot) else None
 
 
 def step(shop: Shop, live: LiveRun) -> None:

@@ -86,6 +86,14 @@ class Supervisor:
         self._watch(order, process, None)
         return True
 
+    def find(self, order: Order) -> ProcessId | None:
+        """Find a child that an earlier daemon started and did not live to write down."""
+        try:
+            return self._processes.find(order.key)
+        except OSError as error:
+            logger("daemon").warning(Event.SWEEP_POSTPONED, key=order.key, error=str(error))
+        return None
+
     def clear(self, order: Order, process: ProcessId | None) -> int | None:
         """Sweep up after a child of an earlier daemon that is gone; say how many there were.
 

@@ -99,6 +99,23 @@ class TestRecovery:
         assert stage.supervisor.watch(run_id).ending is None
         assert len(stage.run_specs()) == 1
 
+    def test_a_runner_that_was_started_but_not_written_down_is_adopted_by_its_mark(
+        self, stage: Stage, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        queue.add(stage.store)
+        with monkeypatch.context() as patch:
+            patch.setattr(writes, "record_process", lambda *_, **__: None)
+            Loop(stage.shop).tick()
+        attempt = stage.claim_of("T-1").attempt
+        assert attempt.process is None
+        stage.supervisor.forget(attempt.run_id)
+        again = Loop(stage.shop)
+        again.recover()
+        again.tick()
+        assert stage.state() is State.RUNNING
+        assert stage.claim_of("T-1").attempt.process == (1_000_001, 1)
+        assert len(stage.run_specs()) == 1
+
     def test_a_run_that_ended_while_no_daemon_lived_is_judged_by_its_result(self, stage: Stage) -> None:
         queue.add(stage.store)
         Loop(stage.shop).tick()

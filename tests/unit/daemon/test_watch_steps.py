@@ -34,6 +34,10 @@ class OneChild:
     def spawn(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Handle:
         raise NotImplementedError
 
+    def find(self, mark: str) -> ProcessId | None:
+        self._look()
+        return CHILD if self.lives else None
+
     def is_alive(self, process: ProcessId) -> bool:
         return self.lives and process == CHILD
 
@@ -157,6 +161,17 @@ def test_a_child_of_an_earlier_daemon_stays_under_watch_where_the_machine_cannot
     adopted = supervisor.get(watch.order.key)
     assert adopted is not None
     assert [adopted.step(), adopted.ending is None] == ([POLL_S, True] if lives else [None, False])
+
+
+def test_a_child_that_was_not_written_down_is_found_or_else_swept_up_later(
+    watch: Watch, table: OneChild, clock: FakeClock, inbox: Inbox
+) -> None:
+    supervisor = Supervisor(clock=clock, inbox=inbox, processes=table, start=lambda _: None)
+    assert supervisor.find(watch.order) == CHILD
+    table.blind = 2
+    assert supervisor.find(watch.order) is None
+    assert supervisor.clear(watch.order, None) is None
+    assert supervisor.get(watch.order.key) is not None
 
 
 def test_what_a_dead_child_left_is_swept_later_where_the_machine_cannot_be_looked_at(

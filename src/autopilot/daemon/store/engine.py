@@ -114,13 +114,14 @@ class Store:
         if found is not None:
             raise damaged(self.database, found)
 
-    def check(self) -> None:
+    def check(self, *, is_asked_to_end: Callable[[], bool] = lambda: False) -> None:
         """Read the whole structure.
 
         Raises:
             ConfigError: `database-damaged`, with the first fault.
+            TransientError: `check-given-up`: it was asked to end meanwhile.
         """
-        with self.read() as conn:
+        with self.read() as conn, health.given_up_when(conn, is_asked_to_end):
             found = health.fault(conn)
         if found is not None:
             raise damaged(self.database, found)
