@@ -35,7 +35,7 @@ class Life:
         self.world = world
         self.scheduler = VirtualScheduler(world.clock)
         self.inbox = VirtualInbox(self)
-        self.is_waiting = False
+        self.is_waiting = self.is_dead = False
         self._loop: Loop | None = None
         self._clockwork: Clockwork | None = None
         self.watches: list[Watch] = []

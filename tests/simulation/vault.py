@@ -42,6 +42,7 @@ class TornStore(Store):
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
+        self.world.only_alive()
         _fail(self.world, 0.001)
         with Store.read(self) as conn:
             yield conn

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from autopilot.config.paths import Paths
 from autopilot.config.settings import Settings
@@ -152,17 +152,32 @@ class World:
         Raises:
             DaemonKilled: it died.
         """
+        self.only_alive()
         if self.is_calm:
             return
         if self.chance.is_hit(self._kill):
             self.note(f"killed at: {effect}")
-            raise DaemonKilled
+            self._die()
         if not self._is_mixing and self.chance.is_hit(self._mix):
             self._is_mixing = True
             try:
                 self._somebody_acts()
             finally:
                 self._is_mixing = False
+
+    def only_alive(self) -> None:
+        """Let nothing happen after a kill: a `finally` on its way would run here, and never does there.
+
+        Raises:
+            DaemonKilled: it has died.
+        """
+        if self.life is not None and self.life.is_dead:
+            raise DaemonKilled
+
+    def _die(self) -> NoReturn:
+        if self.life is not None:
+            self.life.is_dead = True
+        raise DaemonKilled
 
     def overtake(self) -> None:
         """Somebody is faster than the one who is about to write."""
@@ -186,7 +201,7 @@ class World:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         if self.is_fault(0.01):
             path.with_name(f".{path.name}.torn.part").write_bytes(data[: len(data) // 2])
-            raise DaemonKilled
+            self._die()
         real(path, data)
         self.boundary(f"written {path.name}")
 
@@ -260,7 +275,7 @@ class World:
             self.clock.go_to(self.clock.awake_ms + 60_000)
             self.boot_ms, self.boot = self.clock.wall_ms, f"boot-{self._shas}-{self._started}"
         if self.life is not None:
-            raise DaemonKilled
+            self._die()
 
     def _calm_down(self) -> None:
         """Nothing goes wrong any more, and the operator leaves the switch at on."""
