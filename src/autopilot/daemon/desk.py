@@ -16,6 +16,7 @@ from autopilot.daemon.phase_spend import of_run
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
+from autopilot.schemas.hidden import unseen_in
 from autopilot.schemas.ids import canonical, source_name
 from autopilot.schemas.machine import State
 from autopilot.schemas.records import faults_of
@@ -72,7 +73,11 @@ def add(desk: Desk, fields: Mapping[str, Any], *, by: str = "operator") -> Answe
     if draft.source_key is not None:
         draft = draft.model_copy(update={"source_key": source_name(draft.source_key, repo=repo)})
     enqueued = transitions.enqueue(desk.store, draft, repo=repo, by=by)
-    return {"ticket": _ticket(enqueued.ticket), "is_new": enqueued.is_new}
+    return {
+        "ticket": _ticket(enqueued.ticket),
+        "is_new": enqueued.is_new,
+        "hidden": unseen_in("\n".join((draft.title, draft.body, *draft.acceptance))),
+    }
 
 
 def tickets(

@@ -8,29 +8,32 @@ from __future__ import annotations
 
 import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 
+from autopilot.schemas.hidden import hidden_parts, show_hidden
+
 _NONCE_BYTES = 16
-# Whatever a model could take for our own tag: any bracket that looks like `<`, blanks and dashes in between.
-_TAG_LOOK_ALIKE = re.compile(
-    r"[<\uff1c\ufe64\u2039\u276c\u3008\u27e8&](?:lt;)?"
-    r"(?=[\s/\\]*untrusted[\s\-_\u2010-\u2015\u2212\ufe58\ufe63\uff0d]*data)",
-    re.IGNORECASE,
+# Letters of other scripts that look like those of our tag's name, and what else may stand in its place.
+_LOOKS_LIKE = str.maketrans(
+    "\u0430\u03b1\u0251\u0501\u0435\u03b5\u0454\u0578\u043f\u0433\u0455\u0442\u03c4\u0443\u03c5\u057d\u028b"
+    "\u2039\u276c\u3008\u27e8\u02c2\u1438\u226e\u2044\u2215\u29f8\u2571\u2010\u2011\u2012\u2013\u2014\u2015\u2212",
+    "aaadeeennrsttuuuu" + "<" * 7 + "////" + "-" * 7,
 )
-# C0 and C1 without tab and newline, direction marks and overrides, invisible blanks that no script needs, and
-# the planes of tag characters and variation selectors that whole texts can be hidden in.
-_HIDDEN = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"
-    r"\U000e0000-\U000e0fff]"
+# Our own tag, opened or closed, in any way of writing its bracket.
+_TAG_LOOK_ALIKE = re.compile(
+    r"(?:<|&(?:lt|#0*60|#x0*3c);?|\\u003c|\\x3c|%3c|&(?=[\s/]*untrusted))"
+    r"(?=(?:[\s/\\]|&sol;|&#0*47;|&#x0*2f;|%2f)*untrusted[\s\-_]*data)"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Fenced:
-    """A fenced text, and how many characters and tags had to be made visible."""
+    """A fenced text; how many characters and tags were made visible in it; parts that no page shows."""
 
     text: str
     escaped: int
+    unseen: int = 0
 
 
 def new_nonce() -> str:
@@ -46,8 +49,27 @@ def fence(text: str, *, source: str, nonce: str) -> Fenced:
         source: what it is, in our words, e.g. `ticket`.
         nonce: from `new_nonce`, fresh for each prompt.
     """
-    shown, tags = _TAG_LOOK_ALIKE.subn(r"(&lt;)", text.replace("\r\n", "\n"))
+    plain = text.replace("\r\n", "\n")
+    shown, tags = _without_tags(plain)
     shown, nonces = re.subn(re.escape(nonce), "(nonce)", shown, flags=re.IGNORECASE)
-    shown, hidden = _HIDDEN.subn(lambda match: f"\\u{{{ord(match.group()):x}}}", shown)
+    visible = show_hidden(shown)
     opening = f'<untrusted-data source="{source}" nonce="{nonce}">'
-    return Fenced(f"{opening}\n{shown}\n</untrusted-data {nonce}>", tags + nonces + hidden)
+    fenced = f"{opening}\n{visible.text}\n</untrusted-data {nonce}>"
+    return Fenced(fenced, tags + nonces + visible.count, sum(hidden_parts(plain).values()))
+
+
+def _without_tags(text: str) -> tuple[str, int]:
+    """Break the bracket of whatever a model could take for our own tag."""
+    parts, last, count = [], 0, 0
+    for found in _TAG_LOOK_ALIKE.finditer("".join(map(_letter, text)).translate(_LOOKS_LIKE)):
+        parts += [text[last : found.start()], "(&lt;)"]
+        last, count = found.end(), count + 1
+    return "".join((*parts, text[last:])), count
+
+
+def _letter(char: str) -> str:
+    """Give the plain lower-case letter that a character is a form of, and never more than one."""
+    if char.isascii():
+        return char.lower()
+    folded = unicodedata.normalize("NFKC", char).lower()
+    return folded if len(folded) == 1 else char

@@ -48,6 +48,9 @@ def run(args: argparse.Namespace) -> ExitCode:
     ticket = answer["ticket"]
     verb = "queued" if answer["is_new"] else "was queued already as"
     console.say(f"{verb} {ticket['id']}: {ticket['title']} (repo {ticket['repo']})")
+    if hidden := answer.get("hidden"):
+        told = ", ".join(f"{count} {kind}{'' if count == 1 else 's'}" for kind, count in hidden.items())
+        console.complain(f"its text holds what a reader does not see ({told}): autopilot show {ticket['id']}")
     return ExitCode.OK
 
 

@@ -111,6 +111,10 @@ def _prompt(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red:
         earlier=ready.earlier.told() if ready.earlier and round_no == 1 else None,
     )
     prompt = write_prompt(shop.spec, situation, nonce=new_nonce())
+    if prompt.unseen:
+        shop.notebook.warn(
+            [f"{prompt.unseen} parts of the ticket's text are hidden from readers of its page"]
+        )
     if prompt.escaped:
         shop.notebook.warn([f"{prompt.escaped} hidden characters or tags in the ticket were made visible"])
     path = shop.spec.run_dir / f"prompt-{round_no}.md"
