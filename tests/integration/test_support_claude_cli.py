@@ -12,6 +12,7 @@ import pytest
 from tests.support import claude_cli
 from tests.support.fixtures import MakeModel
 from tests.support.inner_pytest import run_pytest
+from tests.support.npm_cli import ClientUnavailableError
 from tests.support.projects import python_project
 from tests.support.repos import make_repo
 from tests.support.scenarios import library
@@ -75,7 +76,7 @@ def test_the_real_client_reports_an_overloaded_model_as_an_error(
 
 def test_two_processes_that_ask_at_once_get_the_same_program(claude_binary: Path) -> None:
     found: list[Path] = []
-    threads = [threading.Thread(target=lambda: found.append(claude_cli.claude_binary())) for _ in range(2)]
+    threads = [threading.Thread(target=lambda: found.append(claude_cli.CLAUDE.binary())) for _ in range(2)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -87,8 +88,8 @@ def test_without_npm_the_client_is_unavailable_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(claude_cli.ClaudeUnavailableError, match="npm is not on PATH"):
-        claude_cli.claude_binary(tmp_path / "cache")
+    with pytest.raises(ClientUnavailableError, match="npm is not on PATH"):
+        claude_cli.CLAUDE.binary(tmp_path / "cache")
 
 
 def test_a_failed_install_is_no_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,8 +98,8 @@ def test_a_failed_install_is_no_install(tmp_path: Path, monkeypatch: pytest.Monk
     npm.write_text("#!/bin/sh\necho 'npm error code ENOTFOUND' >&2\nexit 1\n")
     npm.chmod(0o755)
     monkeypatch.setenv("PATH", f"{npm.parent}:/usr/bin:/bin")
-    with pytest.raises(claude_cli.ClaudeUnavailableError, match="npm: npm error code ENOTFOUND"):
-        claude_cli.claude_binary(tmp_path / "cache")
+    with pytest.raises(ClientUnavailableError, match="npm: npm error code ENOTFOUND"):
+        claude_cli.CLAUDE.binary(tmp_path / "cache")
     assert [path.suffix for path in (tmp_path / "cache").iterdir()] == [".lock"]
 
 

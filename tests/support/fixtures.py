@@ -8,9 +8,11 @@ from typing import Protocol
 
 import pytest
 
-from tests.support import claude_cli
+from tests.support.claude_cli import CLAUDE
+from tests.support.codex_cli import CODEX
 from tests.support.forge.server import Forge
 from tests.support.model_server import ModelServer
+from tests.support.npm_cli import Client, ClientUnavailableError
 from tests.support.scenarios.steps import Scenario
 
 
@@ -59,10 +61,20 @@ def claude_binary() -> Path:
 
     Give the test `@pytest.mark.timeout(300)`: the first one on a machine installs it.
     """
+    return _binary_of(CLAUDE)
+
+
+@pytest.fixture(scope="session")
+def codex_binary() -> Path:
+    """The real Codex, in the same way."""
+    return _binary_of(CODEX)
+
+
+def _binary_of(client: Client) -> Path:
     try:
-        return claude_cli.claude_binary()
-    except claude_cli.ClaudeUnavailableError as reason:
-        text = f"Claude Code {claude_cli.VERSION} cannot be installed: {reason}"
+        return client.binary()
+    except ClientUnavailableError as reason:
+        text = f"{client.title} cannot be installed: {reason}"
         if os.environ.get("CI") == "true":
             pytest.fail(text, pytrace=False)
         pytest.skip(text)

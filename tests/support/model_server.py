@@ -1,4 +1,4 @@
-"""A scripted model on loopback that real Claude Code talks to.
+"""A scripted model on loopback that real Claude Code and Codex talk to.
 
     with ModelServer([library.say("hello")]) as model:
         env["ANTHROPIC_BASE_URL"] = model.url
@@ -11,15 +11,16 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tests.support import messages_api
+from tests.support import messages_api, responses_api
 from tests.support.loopback import LoopbackHandler, LoopbackServer
 from tests.support.scenarios.steps import ApiError, Scenario, Step, ToolCall, Usage
 
 SESSION_HEADER: Final = "x-claude-code-session-id"
+CODEX_SESSION_HEADER: Final = "session-id"
 _SECRET_HEADERS: Final = ("authorization", "x-api-key")
 _CWD: Final = re.compile(r"(?:Primary w|W)orking directory: ([^\n]+)")
 _ASIDE: Final = Step("ok", usage=Usage(10, 2))
@@ -69,6 +70,15 @@ class ModelServer(LoopbackServer):
             self._requests.append(ModelRequest(session, number, model, tools, prompt, body, headers))
         return _in_folder(step, _working_directory(body))
 
+    def next_response(self, body: dict[str, Any], headers: dict[str, str]) -> Step:
+        """The same for a request of the Responses API; scenarios name no folder there."""
+        session, prompt = headers.get(CODEX_SESSION_HEADER, ""), responses_api.first_prompt(body)
+        tools, model = responses_api.tool_names(body), str(body.get("model", ""))
+        with self._state_lock:
+            number, step = self._choose(session, prompt)
+            self._requests.append(ModelRequest(session, number, model, tools, prompt, body, headers))
+        return step
+
     def _choose(self, session: str, prompt: str) -> tuple[int | None, Step]:
         for index, scenario in enumerate(self._scenarios):
             if scenario.when in prompt:
@@ -94,26 +104,38 @@ class _Handler(LoopbackHandler):
             self._send_json(200, {"input_tokens": 1000})
         elif path.endswith("/messages"):
             self._message(json.loads(raw))
+        elif path.endswith("/responses"):
+            self._response(json.loads(raw))
         else:
             self.do_GET()
 
     def _message(self, body: dict[str, Any]) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        for name in _SECRET_HEADERS:
-            if name in headers:
-                headers[name] = "(given)"
-        step = self.server.next_step(body, headers)
+        step = self.server.next_step(body, self._shown_headers())
         if step.hang_s:
             self.server.closing.wait(step.hang_s)
         model = str(body.get("model", "scripted"))
         if step.error:
             self._send_json(step.error.status, messages_api.error_body(step.error), step.headers)
         elif body.get("stream"):
-            self._stream(step, model)
+            self._stream(step, messages_api.stream(step, model))
         else:
             self._send_json(200, messages_api.whole_message(step, model), step.headers)
 
-    def _stream(self, step: Step, model: str) -> None:
+    def _response(self, body: dict[str, Any]) -> None:
+        step = self.server.next_response(body, self._shown_headers())
+        if step.hang_s:
+            self.server.closing.wait(step.hang_s)
+        if step.error:
+            self._send_json(step.error.status, responses_api.error_body(step.error), step.headers)
+        else:
+            self._stream(step, responses_api.stream(step, str(body.get("model", "scripted"))))
+
+    def _shown_headers(self) -> dict[str, str]:
+        """The request's headers, without what they hold in secret."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return headers | {name: "(given)" for name in _SECRET_HEADERS if name in headers}
+
+    def _stream(self, step: Step, events: Iterable[bytes]) -> None:
         self.send_response(200)
         for name, value in {
             "Content-Type": "text/event-stream",
@@ -123,8 +145,8 @@ class _Handler(LoopbackHandler):
             self.send_header(name, value)
         self.end_headers()
         self.close_connection = True
-        for event in messages_api.stream(step, model):
-            if step.cut and event.startswith(b"event: content_block_stop"):
+        for event in events:
+            if step.cut and event.startswith((b"event: content_block_stop", b"event: response.completed")):
                 self.cut()
                 return
             self.wfile.write(event)

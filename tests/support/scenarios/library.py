@@ -114,6 +114,34 @@ def usage_limit(resets_epoch_s: int = LIMIT_RESETS_EPOCH_S) -> Scenario:
     return Scenario((failure(429, "rate_limit_error", text, headers),))
 
 
+def codex_shell(command: str) -> Step:
+    """Codex runs one shell command."""
+    return Step(tools=(ToolCall("exec_command", {"cmd": command, "yield_time_ms": 10_000}),))
+
+
+def codex_patch(patch: str) -> Step:
+    """Codex changes files by a patch."""
+    return Step(tools=(ToolCall("apply_patch", {"patch": patch}),))
+
+
+def codex_mend(project: Project, *, when: str = "") -> Scenario:
+    """Mend the file by a patch, run the tests, say what was done."""
+    return Scenario(
+        (
+            codex_patch(_patch(project.broken_path, project.broken_text, project.fixed_text)),
+            codex_shell(" ".join(project.test_argv)),
+            Step("The shares now add up to the total; all tests pass."),
+        ),
+        when,
+    )
+
+
+def _patch(path: str, old: str, new: str) -> str:
+    """Replace whole lines, in the format of Codex's apply_patch."""
+    lines = [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
+    return "\n".join(("*** Begin Patch", f"*** Update File: {path}", "@@", *lines, "*** End Patch", ""))
+
+
 def failure(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Step:
     """One error answer; put it before other steps with `Scenario.after`."""
     return Step(error=ApiError(status, kind, message), headers=headers or {})

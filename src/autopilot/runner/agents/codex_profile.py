@@ -31,19 +31,19 @@ def config_text(*, model: str | None, worktree: Path, guard: Sequence[str], is_c
         model: its model; None = the client's own choice.
         worktree: where it works; nothing in it is trusted.
         guard: the command that is asked before each use of a tool; empty = there is none.
-        is_confined: whether a sandbox of ours stands around it, which says what hosts there are. Codex's own
-            can only close the network whole, the loopback that many tests need with it.
+        is_confined: whether a sandbox of ours stands around it. Codex's own cannot start inside that, where no
+            further user namespace may be made; without ours it stays on, and closes the whole network.
     """
     top = [
         *([f"model = {_quoted(model)}"] if model else []),
         'approval_policy = "never"',
-        'sandbox_mode = "workspace-write"',
+        f'sandbox_mode = "{"danger-full-access" if is_confined else "workspace-write"}"',
         'web_search = "disabled"',
         "allow_login_shell = false",
         "check_for_update_on_startup = false",
     ]
     tables = [
-        _table("sandbox_workspace_write", [f"network_access = {'true' if is_confined else 'false'}"]),
+        _table("sandbox_workspace_write", ["network_access = false"]),
         _table("shell_environment_policy", ['inherit = "all"', "ignore_default_excludes = false"]),
         _table("features", [f"{name} = false" for name in _OFF]),
         _table("agents", ["enabled = false"]),
