@@ -1,7 +1,7 @@
 """The real Claude Code client.
 
-The version is exact: a plain install falls back to an older one on older Node, and the two differ in events, in
-the meaning of cost, and in flags.
+The version is exact: a plain install falls back to an older one on older Node, and the two differ in events,
+in the meaning of cost, and in flags.
 """
 
 import os

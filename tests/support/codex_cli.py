@@ -19,7 +19,8 @@ KEY_VARIABLE: Final = "CODEX_API_KEY"
 def client_argv(binary: Path, model_url: str) -> tuple[str, ...]:
     """The program with a provider of its own: what an operator writes into `argv`."""
     provider = (
-        f'name = "loopback", base_url = "{model_url}/v1", env_key = "{KEY_VARIABLE}", wire_api = "responses", '
+        f'name = "loopback", base_url = "{model_url}/v1", env_key = "{KEY_VARIABLE}", '
+        'wire_api = "responses", '
         "supports_websockets = false, request_max_retries = 1, stream_max_retries = 1"
     )
     return (

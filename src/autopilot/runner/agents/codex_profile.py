@@ -31,8 +31,8 @@ def config_text(*, model: str | None, worktree: Path, guard: Sequence[str], is_c
         model: its model; None = the client's own choice.
         worktree: where it works; nothing in it is trusted.
         guard: the command that is asked before each use of a tool; empty = there is none.
-        is_confined: whether a sandbox of ours stands around it. Codex's own cannot start inside that, where no
-            further user namespace may be made; without ours it stays on, and closes the whole network.
+        is_confined: whether a sandbox of ours stands around it. Codex's own cannot start inside that, where
+            no user namespace may be made; without ours it stays on, and closes the whole network.
     """
     top = [
         *([f"model = {_quoted(model)}"] if model else []),

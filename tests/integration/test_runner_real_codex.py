@@ -1,0 +1,85 @@
+"""Whole runs with the real Codex client, its model played on loopback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autopilot.schemas.price import TokenPrice
+from autopilot.schemas.run import AgentSpec, Limits, Outcome
+from tests.support.codex_cli import KEY_VARIABLE, MODEL, client_argv
+from tests.support.fixtures import MakeModel
+from tests.support.model_server import ModelServer
+from tests.support.repos import Repo
+from tests.support.responses_api import tool_results
+from tests.support.runs import Host, events_of, run_here
+from tests.support.scenarios import library
+from tests.support.scenarios.steps import Scenario, Step, Usage
+from tests.support.small_project import small_project, small_repo
+
+pytestmark = [
+    pytest.mark.needs(binary="node", apt="nodejs"),
+    pytest.mark.needs(binary="npm", apt="npm"),
+    pytest.mark.timeout(300),
+]
+PRICES = {MODEL: TokenPrice(input=5_000_000, output=30_000_000, cache_read=500_000, cache_write=0)}
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+    monkeypatch.setenv(KEY_VARIABLE, "made-up-key-of-the-model")
+    return Host(tmp_path / "state")
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Repo:
+    return small_repo(tmp_path / "theirs")
+
+
+def client(binary: Path, model: ModelServer) -> AgentSpec:
+    return AgentSpec(
+        name="codex", kind="codex", argv=client_argv(binary, model.url), model=MODEL, prices=PRICES
+    )
+
+
+def test_the_real_client_mends_the_file_and_its_tokens_are_priced(
+    host: Host, repo: Repo, make_model: MakeModel, codex_binary: Path
+) -> None:
+    model = make_model(library.codex_mend(small_project()))
+    spec = host.spec(repo, client(codex_binary, model))
+    result = run_here(spec)
+    assert result.outcome is Outcome.COMMITTED, (result.message, (spec.run_dir / "agent-1.log").read_text())
+    assert (result.usage.known, result.usage.cost_micro_usd) == (True, 3 * (5000 + 1500))
+    assert [event["tool"] for event in events_of(spec, "agent.used_tool")] == ["apply_patch", "Bash"]
+
+
+def test_commands_of_the_real_client_do_not_see_its_key(
+    host: Host, repo: Repo, make_model: MakeModel, codex_binary: Path
+) -> None:
+    model = make_model(Scenario((library.codex_shell("env"), Step("Done."))))
+    result = run_here(host.spec(repo, client(codex_binary, model)))
+    assert result.outcome is Outcome.NO_CHANGES
+    (told,) = tool_results(model.requests()[-1].body)
+    assert "AUTOPILOT_UNATTENDED=1" in told
+    assert "made-up-key" not in told
+
+
+def test_the_real_client_is_ended_at_the_ceiling_within_its_turn(
+    host: Host, repo: Repo, make_model: MakeModel, codex_binary: Path
+) -> None:
+    again = library.codex_shell("cat answer.txt")
+    model = make_model(Scenario((Step(tools=again.tools, usage=Usage(1000, 1000)),)))
+    limits = Limits(run_ceiling_micro_usd=100_000, wall_s=100, kill_grace_s=2)
+    result = run_here(host.spec(repo, client(codex_binary, model), limits=limits))
+    assert (result.outcome, result.code) == (Outcome.OVER_CEILING, "run-ceiling")
+    assert result.usage.cost_micro_usd >= 100_000
+
+
+def test_a_used_up_window_and_a_wrong_key_are_told_apart(
+    host: Host, repo: Repo, make_model: MakeModel, codex_binary: Path
+) -> None:
+    model = make_model(library.unauthorized())
+    result = run_here(host.spec(repo, client(codex_binary, model)))
+    assert (result.outcome, result.code) == (Outcome.CREDENTIAL, "agent-not-authenticated")
+    assert (result.usage.known, result.usage.cost_micro_usd) == (True, 0)
