@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config import proc
 from autopilot.config.clock import SystemClock
 from autopilot.runner.guard.selftest import client_command, fault_of
 from autopilot.runner.guard.service import GuardService
@@ -199,7 +200,18 @@ def test_the_self_test_passes_with_a_guard_and_names_one_that_is_none(
     service: GuardService, tree: Path, tmp_path: Path
 ) -> None:
     def fault(command: tuple[str, ...]) -> str | None:
-        return fault_of(command, cwd=tree, env={}, scratch=tmp_path, clock=SystemClock())
+        def asked(question: bytes) -> proc.Exit:
+            return proc.run(
+                command,
+                cwd=tree,
+                env={},
+                output=tmp_path / "selftest.log",
+                clock=SystemClock(),
+                wall_s=60,
+                stdin=question,
+            )
+
+        return fault_of(asked, cwd=tree)
 
     assert fault(client_command(str(service.socket))) is None
     allows_all = (sys.executable, "-I", "-S", "-c", "pass")
@@ -222,3 +234,11 @@ def test_the_client_imports_nothing_but_builtin_modules() -> None:
         [sys.executable, "-I", "-S", "-c", code], input=text, capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) <= {"posix", "_signal", "_socket"}
+
+
+def test_the_start_of_a_session_is_answered_and_not_counted(service: GuardService, tree: Path) -> None:
+    start = {"hook_event_name": "SessionStart", "source": "startup", "cwd": str(tree)}
+    assert ask(service.socket, json.dumps(start).encode()).returncode == 0
+    assert (service.asked, service.blocked) == (0, ())
+    disguised = {**start, "tool_name": "Bash", "tool_input": {"command": "git push"}}
+    assert ask(service.socket, json.dumps(disguised).encode()).returncode == 2

@@ -9,6 +9,17 @@ import json
 
 from autopilot.runner.guard.verdict import GuardRequest, Refused
 
+_START = "SessionStart"
+
+
+def is_start(event: bytes) -> bool:
+    """Tell whether it is the event of a session's start, which uses no tool: it only asks who is there."""
+    try:
+        fields = json.loads(event)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(fields, dict) and fields.get("hook_event_name") == _START and "tool_name" not in fields
+
 
 def request_of(event: bytes, written: frozenset[str]) -> GuardRequest:
     """Make a request of the JSON of a hook.

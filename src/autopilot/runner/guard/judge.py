@@ -13,6 +13,7 @@ from autopilot.runner.guard.act import Act
 from autopilot.runner.guard.addresses import check_address
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.names import fold
+from autopilot.runner.guard.patch import changed_files
 from autopilot.runner.guard.places import Places
 from autopilot.runner.guard.shell import judge_line
 from autopilot.runner.guard.verdict import Decision, GuardContext, GuardRequest, Refused
@@ -90,6 +91,14 @@ def _edit(request: GuardRequest, context: GuardContext, places: Places) -> froze
     return frozenset(act.writes)
 
 
+def _patch(request: GuardRequest, context: GuardContext, places: Places) -> frozenset[str]:
+    folder = _folder(request, context, places)
+    act = Act(context, places, folders=(folder,), written=frozenset())
+    for path in changed_files(_text(request, "command", "input", "patch")):
+        act.write(Word(path))
+    return frozenset(act.writes)
+
+
 def _read(request: GuardRequest, context: GuardContext, places: Places) -> frozenset[str]:
     folder = _folder(request, context, places)
     act = Act(context, places, folders=(folder,), written=frozenset())
@@ -118,6 +127,7 @@ _TOOLS: Mapping[str, _Judgement] = MappingProxyType(
         "Edit": _edit,
         "MultiEdit": _edit,
         "NotebookEdit": _edit,
+        "apply_patch": _patch,
         "Read": _read,
         "NotebookRead": _read,
         "Glob": _read,

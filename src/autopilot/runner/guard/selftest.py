@@ -1,6 +1,6 @@
 """Proves before a launch that the hook's own command refuses and allows: a wrong answer is no guard.
 
-Must not start anything but the client.
+Must not start anything: whoever asks knows how the agent would start the hook.
 """
 
 from __future__ import annotations
@@ -10,17 +10,14 @@ import sys
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from autopilot.config import proc
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
-    from autopilot.config.clock import Clock
+    from autopilot.config.proc import Exit
 
 DENIED = "git push origin HEAD"
 ACCEPTED = "git status"
-_WALL_S = 20.0
 
 
 def client_command(socket_path: str, client: Path | None = None) -> tuple[str, ...]:
@@ -34,17 +31,12 @@ def client_command(socket_path: str, client: Path | None = None) -> tuple[str, .
     return (sys.executable, "-I", "-S", str(file), socket_path)
 
 
-def fault_of(
-    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], scratch: Path, clock: Clock
-) -> str | None:
+def fault_of(ask: Callable[[bytes], Exit], *, cwd: Path) -> str | None:
     """Send a known-bad and a known-good event through the hook's command; None when both answers are right.
 
     Args:
-        command: the whole command of the hook, with whatever wraps it.
+        ask: hands one event to the hook's command where the agent will start it, and gives how that ended.
         cwd: a folder of the worktree.
-        env: the environment of the hook.
-        scratch: a folder of ours for what it prints.
-        clock: for its time limit.
     """
     for line, wanted in ((DENIED, 2), (ACCEPTED, 0)):
         event = {
@@ -53,15 +45,7 @@ def fault_of(
             "tool_input": {"command": line},
             "cwd": str(cwd),
         }
-        ended = proc.run(
-            command,
-            cwd=cwd,
-            env=env,
-            output=scratch / "guard-selftest.log",
-            clock=clock,
-            wall_s=_WALL_S,
-            stdin=json.dumps(event).encode(),
-        )
+        ended = ask(json.dumps(event).encode())
         if ended.stopped or ended.code != wanted:
             told = ended.spawn_error or ended.stopped or f"it ended with {ended.code}, not {wanted}"
             return f"the guard's hook answers {line!r} wrongly: {told}"

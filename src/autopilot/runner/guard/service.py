@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from autopilot.config.address import short_address
-from autopilot.runner.guard.event import request_of
+from autopilot.runner.guard.event import is_start, request_of
 from autopilot.runner.guard.judge import Guard
 from autopilot.runner.guard.verdict import Decision, Refused
 
@@ -104,6 +104,8 @@ class GuardService:
 
     def answer(self, event: bytes, *, since_s: float) -> bytes:
         """Answer one event that began to arrive at a moment of the monotonic clock."""
+        if is_start(event):
+            return YES
         tool, decision = "", FAULT
         try:
             request = request_of(event, self.written)
