@@ -31,6 +31,7 @@ def fails(daemon: Daemon) -> int:
     return daemon.start(is_awaited=False).wait(PATIENCE_S)
 
 
+@pytest.mark.field_report("DMN-047")
 def test_status_and_doctor_say_how_often_it_failed_to_start_and_why_until_it_comes_up(daemon: Daemon) -> None:
     daemon.paths.control_socket.write_text("in the way")
     for _ in range(2):
