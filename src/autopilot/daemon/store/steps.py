@@ -19,6 +19,7 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    text,
     update,
 )
 
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.engine import Store
 
 SCHEDULE = "clock-step"
-"""A step is a firing: `nominal_ms` is the new time, `fired_ms` the old one."""
+"""A step is a firing: `nominal_ms` is the new time, `fired_ms` the old one.
+
+A later step moves the new time along: `nominal_ms - fired_ms` is by how much what came before is off now."""
 SEEN = "clock-seen"
 """What the clock showed, a firing named after the boot: `fired_ms`, when `nominal_ms` had passed of it."""
 NOTICED_MS = 30 * MS_PER_S
@@ -48,6 +51,7 @@ _IS_STEP = and_(FIRINGS.c.schedule == SCHEDULE, bindparam("since_ms") < _AFTER)
 _KNOWN = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == SCHEDULE, bindparam("at_ms") == _AFTER)
 _SEEN = select(_AFTER, _BEFORE)
 _IS_SEEN = FIRINGS.c.schedule.startswith(f"{SEEN} ", autoescape=True)
+_STEPS = select(_AFTER, _BEFORE).where(FIRINGS.c.schedule == SCHEDULE).order_by(text("rowid"))
 _WAITS = (State.QUEUED.value, State.COMMITTED.value)
 
 
@@ -171,3 +175,25 @@ def _move(conn: Connection, set_ms: int) -> None:
     until = BREAKERS.c.cooldown_until_ms
     conn.execute(update(BREAKERS).where(until.is_not(None)).values(cooldown_until_ms=moved(until)))
     conn.execute(update(AGENT_WINDOWS).values(resets_ms=moved(AGENT_WINDOWS.c.resets_ms)))
+    _move_steps(conn, set_ms)
+
+
+def _move_steps(conn: Connection, set_ms: int) -> None:
+    """Let each earlier step say by how much the moments before it are off now; the newest row is this step.
+
+    One that was guessed from a run that ended in the future says nothing once the clock has come back there.
+    """
+    rows = conn.execute(_STEPS).all()[:-1]
+    taken = {row.nominal_ms for row in conn.execute(_STEPS)}
+    ended = select(ATTEMPTS.c.finished_ms).where(ATTEMPTS.c.finished_ms.in_([row.fired_ms for row in rows]))
+    guessed = set(conn.execute(ended).scalars())
+    for row in rows:
+        there = max(0, row.nominal_ms + set_ms)
+        if row.nominal_ms < row.fired_ms and row.fired_ms in guessed:
+            there = min(there, row.fired_ms)
+        taken.discard(row.nominal_ms)
+        while there in taken:
+            there += 1
+        taken.add(there)
+        mine = and_(FIRINGS.c.schedule == SCHEDULE, row.nominal_ms == _AFTER)
+        conn.execute(update(FIRINGS).where(mine).values(nominal_ms=there))
