@@ -18,9 +18,10 @@ class VirtualClock:
         self.wall_ms = wall_ms
         self.awake_ms = 1_000_000
         self.slept_ms = 0
-        self.is_followed = True
-        """Whether no jump of the wall has escaped the daemon: it lived, and looked twice since."""
+        self.escaped_ms = 0
+        """By how much the wall was set ahead, unnoticed, before a reboot: nobody can know of it."""
         self._unread = 0
+        self._unread_ms = 0
 
     def now_ms(self) -> int:
         return self.wall_ms
@@ -31,6 +32,11 @@ class VirtualClock:
     @property
     def elapsed_ms(self) -> int:
         return self.awake_ms + self.slept_ms
+
+    @property
+    def known_ms(self) -> int:
+        """The time passed as far as the product can know: what was set ahead unseen looks like time."""
+        return self.elapsed_ms + self.escaped_ms
 
     def elapsed_s(self) -> float:
         return self.elapsed_ms / _MS
@@ -50,14 +56,18 @@ class VirtualClock:
         """Somebody sets the wall."""
         self.wall_ms += ms
         self._unread = 2
+        self._unread_ms += max(0, ms)
 
     def is_read(self) -> None:
         """The daemon has compared wall and time passed, and written down what it found."""
         self._unread = max(0, self._unread - 1)
+        if not self._unread:
+            self._unread_ms = 0
 
-    def is_lost(self) -> None:
-        """The daemon is gone, with what it has not written down; and nobody looks until the next one."""
-        self.is_followed = self.is_followed and not self._unread
+    def restart(self) -> None:
+        """The machine starts anew: what no daemon has written down until now cannot be known any more."""
+        self.escaped_ms += self._unread_ms
+        self._unread = self._unread_ms = 0
 
 
 @dataclass
@@ -80,6 +90,7 @@ class VirtualScheduler:
     def __init__(self, clock: VirtualClock) -> None:
         self._clock = clock
         self._jobs: dict[str, Job] = {}
+        self._is_started = False
         self.wake_ms: int | None = None
         """When the thread looks next, in milliseconds awake."""
 
@@ -100,9 +111,11 @@ class VirtualScheduler:
         else:
             every_ms = round(trigger.interval.total_seconds() * _MS)
             self._jobs[id] = Job(call, args, self._clock.wall_ms + every_ms, every_ms)
-        self.wake_ms = self._clock.awake_ms
+        if self._is_started:
+            self.wake_ms = self._clock.awake_ms
 
     def start(self) -> None:
+        self._is_started = True
         self.wake_ms = self._clock.awake_ms
 
     def shutdown(self, **_: object) -> None:

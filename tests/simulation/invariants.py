@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from autopilot.daemon.budget import ROLLING_MS
 from autopilot.schemas.machine import State, Trigger, target
 from tests.simulation.ends import Broken
-from tests.simulation.purse import SLACK_MS
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -45,6 +44,7 @@ class Invariants:
         self._replayed: dict[int, str] = {}
         self._fences: Counter[int] = Counter()
         self._ended_ms: dict[str, int] = {}
+        self._ceiling = 0
         self.tickets: list[Row] = []
         self.attempts: list[Row] = []
 
@@ -71,7 +71,7 @@ class Invariants:
             self.attempts = self.rows("SELECT * FROM attempts")
             for row in self.attempts:
                 if row["state"] == "finished":
-                    self._ended_ms.setdefault(row["run_id"], self._world.clock.elapsed_ms)
+                    self._ended_ms.setdefault(row["run_id"], self._world.clock.known_ms)
             moves = self.rows("SELECT * FROM history WHERE id > ? ORDER BY id", self._history_id)
             faults = [
                 *self._moves(moves),
@@ -160,9 +160,10 @@ class Invariants:
         if run is None:
             yield f"{move['run_id']}: claimed without a live attempt"
             return
-        settled = self._settled(now_ms)
+        settled = self._settled()
         promised = sum(max(row["spent_micro_usd"], row["reserved_micro_usd"]) for row in live)
-        if self._world.clock.is_followed and settled + promised > rules.cost_ceiling_micro_usd:
+        self._ceiling = rules.cost_ceiling_micro_usd
+        if settled + promised > self._ceiling:
             yield f"{run['run_id']}: claimed with {settled} spent and {promised} promised"
         if 0 < rules.max_parallel_agents < len(live):
             yield f"{run['run_id']}: {len(live)} runs at once"
@@ -183,15 +184,11 @@ class Invariants:
             yield f"{run['run_id']}: claimed while the switch stands at off"
         yield from self._probing(run)
 
-    def _settled(self, now_ms: int) -> int:
-        """Sum what ended in the last 24 hours: by its stamp, or by when we saw it where the clock was set."""
+    def _settled(self) -> int:
+        """Sum what ended in the last 24 hours, by when we saw it and not by its stamp."""
+        since_ms = self._world.clock.known_ms - ROLLING_MS
         ended = [row for row in self.attempts if row["state"] == "finished"]
-        since_ms = self._world.clock.elapsed_ms - ROLLING_MS + SLACK_MS
-        if self._world.is_steady:
-            recent = [row for row in ended if row["finished_ms"] > now_ms - ROLLING_MS]
-        else:
-            recent = [row for row in ended if self._ended_ms[row["run_id"]] > since_ms]
-        return sum(row["spent_micro_usd"] for row in recent)
+        return sum(row["spent_micro_usd"] for row in ended if self._ended_ms[row["run_id"]] > since_ms)
 
     def _probing(self, run: Row) -> Iterator[str]:
         """Where a brake is not released, a run that starts is its one probe."""
@@ -262,9 +259,8 @@ class Invariants:
         for row in self.tickets:
             if row["spent_micro_usd"] != ever[row["short_id"]]:
                 yield f"T-{row['short_id']}: spent {row['spent_micro_usd']}, charged {ever[row['short_id']]}"
-        paid = purse.in_a_day(slack_ms=0 if self._world.is_steady else SLACK_MS)
-        if self._world.clock.is_followed and paid > self._world.highest_ceiling:
-            yield f"{paid} spent in a day, over {self._world.highest_ceiling}"
+        if (paid := purse.in_a_day()) > self._ceiling:
+            yield f"{paid} spent in a day, over {self._ceiling}"
 
     def _brakes(self) -> Iterator[str]:
         """A probe is one, and it runs."""

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from tests.simulation.world import World
 
 _MS = 1000
+_HOUR_MS = 3_600_000
 _SLOW = 0.35
 """How often more is told before the loop's thread wakes."""
 
@@ -118,13 +119,16 @@ class VirtualInbox(Inbox):
     def take(self, wait_s: float) -> tuple[Message, ...]:
         world = self._life.world
         world.rest(self._life)
-        limit_ms = 3_600_000 if math.isinf(wait_s) else round(wait_s * _MS)
+        limit_ms = _HOUR_MS if math.isinf(wait_s) else round(wait_s * _MS)
         deadline_ms = world.clock.awake_ms + limit_ms
         while True:
             if (messages := super().take(0)) and (world.is_calm or not world.chance.is_hit(_SLOW)):
                 return messages
             if world.clock.awake_ms >= deadline_ms:
-                return messages
+                if not math.isinf(wait_s):
+                    return messages
+                world.rest(self._life)  # it waits for ever, and the world goes on
+                deadline_ms += limit_ms
             for message in messages:  # the loop's thread is slow to wake: more may come meanwhile
                 Inbox.put(self, message)
             self._life.is_waiting = True

@@ -56,6 +56,12 @@ def cancel(world: World, desk: Desk) -> None:
     desks.cancel(desk, _somebody(world))
 
 
+def cancel_running(world: World, desk: Desk) -> None:
+    running = [row["short_id"] for row in world.invariants.tickets if row["state"] == "running"]
+    if running:
+        desks.cancel(desk, f"T-{world.chance.one_of(running)}")
+
+
 def retry(world: World, desk: Desk) -> None:
     desks.retry(desk, _somebody(world))
 
@@ -94,7 +100,7 @@ def change_config(world: World, desk: Desk) -> None:
 
 
 _DEEDS: tuple[tuple[Callable[[World, Desk], None], int], ...] = (
-    (add, 8), (cancel, 4), (retry, 5), (resume, 5), (answer, 3), (turn_on, 4), (turn_off, 3),
+    (add, 8), (cancel, 3), (cancel_running, 4), (retry, 5), (resume, 5), (answer, 3), (turn_on, 4), (turn_off, 3),
     (reset_breaker, 1), (settle, 2), (stop_daemon, 2), (change_config, 2),
 )  # fmt: skip
 

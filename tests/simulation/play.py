@@ -24,6 +24,7 @@ from tests.simulation import operators, publishers
 from tests.simulation.clocks import VirtualClock
 from tests.simulation.ends import Broken, DaemonKilled, SeedOver
 from tests.simulation.life import Life
+from tests.simulation.reading import reading
 from tests.simulation.vault import Vault
 from tests.simulation.world import World
 
@@ -104,7 +105,6 @@ def _live(world: World) -> None:
             raise Broken(f"the daemon failed in calm: {error}") from error
     finally:
         world.last_life, world.life = world.life, None
-        world.clock.is_lost()
 
 
 def _without_daemon(world: World) -> None:
@@ -128,6 +128,7 @@ def _around(world: World) -> tuple[Patch, ...]:
         (deliver, "gather", publishers.facts),
         (registry, "open_forge", publishers.opener(world)),
         (faults, "told", partial(_told, world)),
+        *reading(world),
     )
 
 

@@ -14,7 +14,7 @@ from autopilot.publish.files import read_spec, read_state_spec, write_report, wr
 from autopilot.publish.verdicts import Story
 from autopilot.schemas.publication import CheckLine, PublishSpec, PublishVerdict
 from tests.simulation.forge import OpenForge, VirtualGit
-from tests.simulation.table import Process, Script, ended
+from tests.simulation.table import Process, Script, ended, unread
 
 if TYPE_CHECKING:
     from autopilot.config.git import Git
@@ -33,14 +33,14 @@ def publish(world: World, process: Process, spec_file: Path) -> None:
     """Make a publisher of a process."""
     spec = read_spec(spec_file)
     process.hold(spec.lease)
-    process.script = _publisher(world, process, spec)
+    process.script = unread() if world.is_fault(0.01) else _publisher(world, process, spec)
     process.due_ms = world.clock.awake_ms + world.chance.between(50, 5000)
     process.on_term = None if world.is_fault(0.2) else _stopped(world, spec)
 
 
 def inquire(world: World, process: Process, spec_file: Path) -> None:
     """Make an inquirer of a process."""
-    process.script = _inquirer(world, spec_file)
+    process.script = unread() if world.is_fault(0.01) else _inquirer(world, spec_file)
     process.due_ms = world.clock.awake_ms + world.chance.between(50, 2000)
     process.on_term = ended()
 

@@ -7,9 +7,6 @@ from collections import Counter
 from autopilot.daemon.budget import ROLLING_MS
 from tests.simulation.clocks import VirtualClock
 
-SLACK_MS = 120_000
-"""A clock set by less than half a minute is not noticed; several may add up."""
-
 
 class Purse:
     """The bill of the model's vendor."""
@@ -23,9 +20,9 @@ class Purse:
         """Pay now."""
         self.by_run[run_id] += micro_usd
         if micro_usd:
-            self._payments.append((self._clock.elapsed_ms, micro_usd))
+            self._payments.append((self._clock.known_ms, micro_usd))
 
-    def in_a_day(self, *, slack_ms: int) -> int:
-        """Everything paid in the last 24 hours, or almost, whatever the clock was set to."""
-        after_ms = self._clock.elapsed_ms - ROLLING_MS + slack_ms
+    def in_a_day(self) -> int:
+        """Everything paid in the last 24 hours, whatever the clock was set to while a daemon lived."""
+        after_ms = self._clock.known_ms - ROLLING_MS
         return sum(amount for at_ms, amount in self._payments if at_ms > after_ms)

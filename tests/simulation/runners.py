@@ -11,7 +11,7 @@ from autopilot.config.journal import append_line
 from autopilot.schemas.gate import MANDATORY_GATES
 from autopilot.schemas.run import Lease
 from tests.simulation.ends import ChildHangs
-from tests.simulation.table import Process, Script
+from tests.simulation.table import Process, Script, unread
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -21,9 +21,12 @@ _PLANS = (
     ("agent-missing", 2), ("credential", 2), ("usage-limit", 6), ("over-ceiling", 3), ("timed-out", 3),
     ("infrastructure", 5), ("base-branch", 2), ("configuration", 2), ("stopped", 2), ("bug", 3),
     ("dies", 12), ("hangs", 6), ("freezes", 4), ("half", 5), ("foreign", 5), ("lingers", 3), ("red", 2),
-    ("no-room", 3),
+    ("no-room", 3), ("over-budget", 2),
 )  # fmt: skip
-_CALM_PLANS = (("committed", 20), ("no-changes", 1), ("agent-failed", 1), ("asked", 1))
+# Without faults agents fail all the same; what then waits must be woken by the clock alone.
+_CALM_PLANS = (
+    *(("committed", 18), ("no-changes", 1), ("asked", 1), ("agent-failed", 2), ("infrastructure", 1)),
+)
 
 
 class Runner:
@@ -37,7 +40,7 @@ class Runner:
         self._spec: dict[str, Any] = spec
         self._ceiling: int = spec["limits"]["run_ceiling_micro_usd"]
         self._cost = 0
-        process.script = self._live()
+        process.script = unread() if world.is_fault(0.01) else self._live()
         process.due_ms = world.clock.awake_ms + world.chance.between(50, 3000)
         process.hold(Lease.model_validate(spec["lease"]))
         listens = not world.is_fault(0.15)

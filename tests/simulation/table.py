@@ -30,6 +30,12 @@ def ended() -> Script:
     return 0
 
 
+def unread() -> Script:
+    """Its instruction cannot be read: nothing is begun, and nothing written."""
+    yield 1
+    return 78
+
+
 @dataclass(eq=False)
 class Process:
     """One process, or what is left of it."""

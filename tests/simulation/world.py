@@ -35,7 +35,7 @@ _MOST_TICKS = 1500
 _STARTS = (1_774_728_000_000, 1_792_872_000_000, 1_767_312_000_000, 1_774_745_940_000, 1_792_889_940_000)
 _DEEDS = (
     *(("operator", 14), ("child", 4), ("forge", 2)),
-    *(("clock", 1), ("sleep", 1), ("disk", 1), ("kill", 1), ("reboot", 1)),
+    *(("clock", 2), ("sleep", 1), ("disk", 1), ("kill", 1), ("reboot", 1)),
 )
 _KILLS = (0.0, 0.01, 0.02, 0.05)
 
@@ -72,8 +72,6 @@ class World:
         self._is_mixing = False
         self._config = 0
         self._stamp = self._started = self._shas = 0
-        self.highest_ceiling = 0
-        self.is_steady = True  # neither the clock was set nor the configuration changed
         self.change_config(0)
         self.invariants = Invariants(self, paths.database)
         self._fields = vault.open(self.clock, self.entropy)
@@ -218,11 +216,10 @@ class World:
     def change_config(self, number: int | None = None) -> None:
         """Another configuration is in force from the next tick on."""
         wanted = self.chance.between(0, len(configs.variants()) - 1) if number is None else number
-        self.is_steady, self._config = self.is_steady and wanted == self._config, wanted
+        self._config = wanted
         self._stamp += 1
         self.paths.config_file.write_text(f"# {self._config}\n")
         os.utime(self.paths.config_file, ns=(0, self._stamp))
-        self.highest_ceiling = max(self.highest_ceiling, rules_of(self.settings).cost_ceiling_micro_usd)
 
     def bring_to_life(self, child: Process, spec_file: Path) -> None:
         match child.kind:
@@ -253,12 +250,9 @@ class World:
             case "forge":
                 self.forge.somebody_acts()
             case "clock":
-                ms = self.chance.one_of([_DAY_MS, -_DAY_MS, _HOUR_MS, -_HOUR_MS, 45_000])
+                ms = self.chance.one_of([_DAY_MS, _DAY_MS, -_DAY_MS, _HOUR_MS, -_HOUR_MS, 45_000])
                 self.note(f"the clock is set by {ms} ms")
                 self.clock.jump(ms)
-                self.is_steady = False
-                if self.life is None:
-                    self.clock.is_lost()
             case "sleep":
                 ms = self.chance.between(60_000, 9 * _HOUR_MS)
                 self.note(f"the machine sleeps for {ms} ms")
@@ -272,6 +266,7 @@ class World:
         self.note(deed)
         if deed == "reboot":
             self.table.end_all()
+            self.clock.restart()
             self.clock.go_to(self.clock.awake_ms + 60_000)
             self.boot_ms, self.boot = self.clock.wall_ms, f"boot-{self._shas}-{self._started}"
         if self.life is not None:

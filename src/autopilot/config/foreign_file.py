@@ -5,6 +5,7 @@ Must not follow a link, wait on a pipe, or read without a bound.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from typing import TYPE_CHECKING
@@ -13,8 +14,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+
+
 class UnreadableError(Exception):
     """A file is absent or is not what it should be; the text says what."""
+
+    @property
+    def is_our_want(self) -> bool:
+        """Whether it says nothing about the file: we have no descriptor or memory to read it with."""
+        return isinstance(self.__cause__, OSError) and self.__cause__.errno in _SHORTAGES
 
 
 def open_plain(path: Path) -> int:
@@ -39,10 +48,13 @@ def read_plain(path: Path, *, max_bytes: int) -> bytes:
     """Read a whole plain file.
 
     Raises:
-        UnreadableError: it is absent, no plain file, or larger than `max_bytes`.
+        UnreadableError: it is absent, no plain file, larger than `max_bytes`, or its bytes cannot be had.
     """
     with os.fdopen(open_plain(path), "rb") as file:
-        content = file.read(max_bytes + 1)
+        try:
+            content = file.read(max_bytes + 1)
+        except OSError as exc:
+            raise UnreadableError(f"it cannot be read: {exc.strerror}") from exc
     if len(content) > max_bytes:
         raise UnreadableError(f"it is larger than {max_bytes} bytes")
     return content

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.paths import RESULT_FILE, RUNNER_LOG
 from autopilot.daemon.decide import Loss
+from autopilot.schemas.errors import TransientError
 from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullStateReport
 from autopilot.schemas.records import faults_of
 from autopilot.schemas.run import Outcome, RunResult
@@ -122,10 +123,16 @@ def stopped_verdict(live: LivePublication, why: str, now_ms: int) -> PublishVerd
 
 
 def _read(path: Path) -> bytes | str:
-    """Read a file that may be anything; a text says why it cannot be read."""
+    """Read a file that may be anything; a text says why it cannot be read.
+
+    Raises:
+        TransientError: `reading-short`: nothing can be read now, so that nobody can say what it holds.
+    """
     try:
         return read_plain(path, max_bytes=MAX_RESULT_BYTES)
     except UnreadableError as exc:
+        if exc.is_our_want:
+            raise TransientError("reading-short", f"{path.name}: {exc}") from exc
         return str(exc)
 
 

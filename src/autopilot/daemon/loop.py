@@ -34,6 +34,7 @@ _SILENCE_S = 600.0
 _FATAL_PREFIX = "database-"
 _BUSY = "database-busy"
 FULL = "database-full"
+_LATER = frozenset({_BUSY, "reading-short"})
 
 
 def is_fatal(error: BaseException) -> bool:
@@ -45,7 +46,7 @@ def is_fatal(error: BaseException) -> bool:
 
 
 def _is_busy(error: Exception) -> bool:
-    return isinstance(error, AutopilotError) and error.code == _BUSY
+    return isinstance(error, AutopilotError) and error.code in _LATER
 
 
 class Loop:

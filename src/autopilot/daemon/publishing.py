@@ -34,7 +34,7 @@ def begin(shop: Shop, seen: Ticket) -> None:
     """Start the publisher of a committed ticket; one that cannot start is lost, and judged at once.
 
     Raises:
-        ConfigError: its repository is not configured any more.
+        ConfigError: its repository is not configured any more, or what its run left cannot be read.
         InvariantError: what its run left is no longer what was believed.
     """
     shop.settings.repo(seen.repo)
@@ -137,7 +137,8 @@ def _behind(shop: Shop, seen: Ticket) -> tuple[RunResult, tuple[GateRecord, ...]
     """Give the result that was believed when the ticket came to rest as committed, and its gates.
 
     Raises:
-        InvariantError: it is gone, or no longer what was believed.
+        ConfigError: it is gone, or the disk does not give it.
+        InvariantError: it is no longer what was believed.
     """
     with shop.store.read() as conn:
         attempt = queries_runs.attempt(conn, seen.run_id or "")
@@ -147,9 +148,8 @@ def _behind(shop: Shop, seen: Ticket) -> tuple[RunResult, tuple[GateRecord, ...]
     found = judge.Found(None, shop.now_ms(), shop.boot_ms, shop.boot)
     result = judge.result_of(LiveRun(seen, attempt), shop.paths.run_dir(attempt.run_id), found=found)
     if not isinstance(result, RunResult):
-        raise InvariantError(
-            "result-gone", f"the result of {attempt.run_id} cannot be read again: {result.reason}"
-        )
+        what = f"the result of {attempt.run_id} cannot be read again: {result.reason}"
+        raise ConfigError("result-gone", what)
     if (result.head, result.base_sha) != (seen.head, attempt.base_sha):
         raise InvariantError(
             "result-changed", f"the result of {attempt.run_id} names another commit than before"

@@ -1,0 +1,74 @@
+"""Faults where the daemon reads what its children left: EIO, EACCES and EMFILE, at the opening or the bytes."""
+
+from __future__ import annotations
+
+import errno
+import os
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autopilot.config import foreign_file, journal
+from autopilot.daemon import watch
+
+if TYPE_CHECKING:
+    from tests.simulation.play import Patch
+    from tests.simulation.world import World
+
+_OFTEN = 0.02
+_CODES = (errno.EACCES, errno.EIO, errno.EMFILE)
+
+
+def reading(world: World) -> tuple[Patch, ...]:
+    """What stands in for reading results, verdicts, reports and journals."""
+    return (
+        (foreign_file, "os", _BadDisk(world)),
+        (watch, "read_lines", partial(_read_lines, world)),
+    )
+
+
+class _BadDisk:
+    """The module `os`, on a disk that now and then does not give what is on it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def open(self, path: Path, flags: int) -> int:
+        if self._world.is_fault(_OFTEN):
+            raise _refusal(self._world, path.name, self._world.chance.one_of(_CODES))
+        return os.open(path, flags)
+
+    def fdopen(self, handle: int, mode: str) -> Any:
+        file = os.fdopen(handle, mode)
+        return _BadFile(self._world, file) if self._world.is_fault(_OFTEN) else file
+
+
+class _BadFile:
+    """An open file whose bytes cannot be read."""
+
+    def __init__(self, world: World, file: Any) -> None:
+        self._world = world
+        self._file = file
+
+    def __enter__(self) -> _BadFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, _: int) -> bytes:
+        raise _refusal(self._world, "an open file", errno.EIO)
+
+
+def _read_lines(world: World, path: Path, offset: int) -> journal.Reading:
+    if world.is_fault(_OFTEN):
+        raise _refusal(world, path.name, world.chance.one_of(_CODES))
+    return journal.read_lines(path, offset)
+
+
+def _refusal(world: World, name: str, code: int) -> OSError:
+    world.note(f"{errno.errorcode[code]} at reading {name}")
+    return OSError(code, os.strerror(code))
