@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.schemas.machine import State
-from tests.hostile.test_clock_set import CEILING, DAY_S, HOUR_S, Host
+from tests.support.clocked_host import CEILING, DAY_S, HOUR_S, Host
 
 SEVERAL = (
     *((DAY_S, DAY_S), (HOUR_S, DAY_S), (20 * HOUR_S, 20 * HOUR_S), (DAY_S, -HOUR_S), (-DAY_S, DAY_S, DAY_S)),

@@ -100,7 +100,8 @@ def change_config(world: World, desk: Desk) -> None:
 
 
 _DEEDS: tuple[tuple[Callable[[World, Desk], None], int], ...] = (
-    (add, 8), (cancel, 3), (cancel_running, 4), (retry, 5), (resume, 5), (answer, 3), (turn_on, 4), (turn_off, 3),
+    (add, 8), (cancel, 3), (cancel_running, 4), (retry, 5), (resume, 5), (answer, 3), (turn_on, 4),
+    (turn_off, 3),
     (reset_breaker, 1), (settle, 2), (stop_daemon, 2), (change_config, 2),
 )  # fmt: skip
 

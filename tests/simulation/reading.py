@@ -1,4 +1,4 @@
-"""Faults where the daemon reads what its children left: EIO, EACCES and EMFILE, at the opening or the bytes."""
+"""Faults where the daemon reads what its children left: EIO, EACCES, EMFILE, at the opening or later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import errno
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from autopilot.config import foreign_file, journal
 from autopilot.daemon import watch
@@ -53,7 +53,7 @@ class _BadFile:
         self._world = world
         self._file = file
 
-    def __enter__(self) -> _BadFile:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
