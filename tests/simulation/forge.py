@@ -86,7 +86,7 @@ class VirtualForge:
     def somebody_acts(self) -> None:
         """A person, or another program, does something at the forge."""
         world = self._world
-        remote = world.chance.one_of([self.remote(name) for name in world.repo_names])
+        remote = world.chance.one_of([self.remote(name) for name in ("shop", "till")])
         open_ones = [pull for pull in remote.pulls if pull.state == "open" and not pull.is_deleted]
         deeds = ["base moves", "merges", "merges", "closes", "deletes", "readies", "pushes", "drops branch"]
         deed = world.chance.one_of(deeds)

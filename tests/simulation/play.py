@@ -123,7 +123,7 @@ def _around(world: World) -> tuple[Patch, ...]:
         (publishing, "write_atomically", write),
         (drafts, "write_atomically", write),
         (gather, "write_atomically", write),
-        (demand, "_free_disk_bytes", world.free_disk_bytes),
+        (demand, "_free_disk_bytes", lambda _: 0 if world.disk_is_full else 1 << 40),
         (demand, "psutil", memory),
         (deliver, "gather", publishers.facts),
         (registry, "open_forge", publishers.opener(world)),

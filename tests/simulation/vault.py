@@ -36,7 +36,7 @@ class TornStore(Store):
         world.boundary("transaction")
         _fail(world, 0.01)
         value = Store.transact(self, work)
-        world.look()
+        world.invariants.look()
         world.boundary("committed")
         return value
 
@@ -57,7 +57,7 @@ class WatchedStore(Store):
     def transact(self, work: Callable[[Connection], T]) -> T:
         self.world.overtake()
         value = Store.transact(self, work)
-        self.world.look()
+        self.world.invariants.look()
         return value
 
 

@@ -83,10 +83,6 @@ class World:
     def settings(self) -> Settings:
         return configs.variants()[self._config]
 
-    @property
-    def repo_names(self) -> tuple[str, ...]:
-        return ("shop", "till")
-
     def rules_now(self) -> Rules:
         """The limits that the daemon goes by at this moment, which may not have read the file yet."""
         return rules_of(self.settings) if self.life is None else self.life.shop.rules
@@ -108,9 +104,6 @@ class World:
         for name in (str(self.paths.state), self._place):
             text = text.replace(name, "HERE")
         self.trace.append(f"{self.clock.awake_ms} {self.clock.wall_ms} {text}")
-
-    def look(self) -> None:
-        self.invariants.look()
 
     def store_fields(self) -> dict[str, Any]:
         """What a new daemon opens; now and then really opened anew, which costs as much as a tick."""
@@ -203,9 +196,6 @@ class World:
         real(path, data)
         self.boundary(f"written {path.name}")
 
-    def free_disk_bytes(self, _: Path) -> int:
-        return 0 if self.disk_is_full else 1 << 40
-
     # --- who acts -----------------------------------------------------------------------------
 
     def tell(self, message: Message) -> None:
@@ -215,8 +205,7 @@ class World:
 
     def change_config(self, number: int | None = None) -> None:
         """Another configuration is in force from the next tick on."""
-        wanted = self.chance.between(0, len(configs.variants()) - 1) if number is None else number
-        self._config = wanted
+        self._config = self.chance.between(0, len(configs.variants()) - 1) if number is None else number
         self._stamp += 1
         self.paths.config_file.write_text(f"# {self._config}\n")
         os.utime(self.paths.config_file, ns=(0, self._stamp))
