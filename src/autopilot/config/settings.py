@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from autopilot.config.nearest import nearest
+from autopilot.config.outside import Intake, Network
 from autopilot.config.repository import Repo
 from autopilot.config.values import (
     ClockTime,
@@ -22,6 +23,7 @@ from autopilot.config.values import (
     Slug,
     TimeZone,
     VariableName,
+    WebUrl,
     long_or_never,
 )
 from autopilot.schemas.errors import ConfigError
@@ -136,6 +138,9 @@ class Agent(Input):
     model: str | None = Field(default=None, min_length=1, description="model name handed to the agent")
     billing: Literal["metered", "subscription"] = Field(description="whether its dollars are really paid")
     env_pass: tuple[VariableName, ...] = Field(description="variables that this agent alone may see")
+    api: tuple[WebUrl, ...] = Field(
+        description="addresses of its model's service, which it alone may reach; empty = the adapter's own"
+    )
     script: Path | None = Field(default=None, description="scripted only: the YAML to play, absolute")
 
 
@@ -209,6 +214,8 @@ class Settings(Input):
     retention: Retention
     awake: Awake
     gc: Gc
+    network: Network
+    intake: Intake
     agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")
     prices: dict[ModelName, Price] = Field(
         default_factory=dict, description="what tokens cost, by the model's own name"

@@ -19,6 +19,7 @@ from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
 from autopilot.schemas.hidden import unseen_in
 from autopilot.schemas.ids import canonical, source_name
 from autopilot.schemas.machine import State
+from autopilot.schemas.origin import distrust, text_digest
 from autopilot.schemas.records import faults_of
 from autopilot.schemas.ticket import Ticket, TicketDraft
 from autopilot.schemas.units import MS_PER_S
@@ -65,8 +66,10 @@ def add(desk: Desk, fields: Mapping[str, Any], *, by: str = "operator") -> Answe
 
     Raises:
         TicketError: a field is wrong, or names a repository, agent or ticket that does not exist.
+        RefusedError: `author-untrusted`: it says that it comes from somebody who is not trusted.
     """
     draft = draft_from(fields)
+    _check_origin(desk.settings, draft)
     repo = _repo_for(desk.settings, draft.repo)
     if draft.agent is not None:
         _known_agent(desk.settings, draft.agent)
@@ -78,6 +81,16 @@ def add(desk: Desk, fields: Mapping[str, Any], *, by: str = "operator") -> Answe
         "is_new": enqueued.is_new,
         "hidden": unseen_in("\n".join((draft.title, draft.body, *draft.acceptance))),
     }
+
+
+def _check_origin(settings: Settings, draft: TicketDraft) -> None:
+    digest = text_digest(draft.title, draft.body, draft.acceptance)
+    if why := distrust(draft.origin, digest, settings.intake.trust()):
+        hint = (
+            "read it; then add its author to trusted_authors in [intake], or to the ticket an approval of "
+            f"this very text: text_sha256 {digest}"
+        )
+        raise RefusedError("author-untrusted", f"the ticket is not taken in: {why}", hint=hint)
 
 
 def tickets(

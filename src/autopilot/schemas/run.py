@@ -41,6 +41,9 @@ class AgentSpec(Record):
     model: str | None = None
     billing: Literal["metered", "subscription"] = "metered"
     env_pass: tuple[str, ...] = Field(default=(), description="names of variables the agent alone may see")
+    api: tuple[str, ...] = Field(
+        default=(), description="addresses of its model's service; empty = the adapter's own"
+    )
     script: Path | None = Field(default=None, description="scripted only: the YAML to play")
     prices: dict[str, TokenPrice] = Field(
         default_factory=dict, description="by model, for tokens that are told without a cost"

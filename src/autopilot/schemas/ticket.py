@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from autopilot.schemas.ids import ref_name_fault
 from autopilot.schemas.machine import State, WaitingFor
+from autopilot.schemas.origin import Origin
 from autopilot.schemas.records import EpochMs, Input, MicroUsd, Record
 
 PRIORITY_URGENT = 0
@@ -31,6 +32,8 @@ class TicketDraft(Input):
     agent: str | None = None
     acceptance: tuple[str, ...] = ()
     source_key: str | None = Field(default=None, description="the same key twice is one ticket, e.g. o/r#12")
+
+    origin: Origin | None = Field(default=None, description="None: it is the operator's own text")
 
     @field_validator("title")
     @classmethod

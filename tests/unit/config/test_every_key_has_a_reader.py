@@ -21,7 +21,7 @@ READ_AS = {
     "identity.username": r"(identity|settings)\.(username|identity)\b",
     **{
         f"agents.<name>.{key}": rf"(agent|spec)\.{key}\b"
-        for key in ("kind", "argv", "model", "billing", "script")
+        for key in ("kind", "argv", "model", "billing", "script", "api")
     },
     "agents.<name>.env_pass": r"agent\.env_pass\b",
     **{
@@ -29,6 +29,7 @@ READ_AS = {
         for key in ("input", "output", "cache_read", "cache_write")
     },
     **{f"phase_budgets.{key}_tokens": r"limits\.phase_tokens\b" for key in ("plan", "dev", "review")},
+    **{f"intake.{key}": r"intake\.trust\(\)" for key in ("trusted_associations", "trusted_authors")},
     "repo.name": r"repo\.name\b",
     "repo.path": r"\.fetch_from\b",
     "repo.url": r"\.fetch_from\b",

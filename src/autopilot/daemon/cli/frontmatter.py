@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
     import yaml
 
-KEYS = ("title", "repo", "base", "priority", "depends_on", "not_before", "agent", "acceptance", "source_key")
+KEYS = (
+    *("title", "repo", "base", "priority", "depends_on", "not_before", "agent", "acceptance"),
+    *("source_key", "origin"),
+)
 MAX_TITLE_CHARS = 200
 MAX_DEPTH = 3
 _FENCE = "---"

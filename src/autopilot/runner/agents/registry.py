@@ -29,6 +29,11 @@ _OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "claude": claude.AUTH_VARIABLES,
     "codex": codex.AUTH_VARIABLES,
 }
+# Where its model's service is, and the variable that says otherwise.
+_SERVICES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "claude": ("ANTHROPIC_BASE_URL", ("https://api.anthropic.com",)),
+    "codex": ("OPENAI_BASE_URL", ("https://api.openai.com", "https://chatgpt.com")),
+}
 # Any one of these signs it in. An agent that is not named here is not asked: it may need nothing.
 _SIGN_IN: Mapping[str, tuple[str, ...]] = {
     "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
@@ -67,6 +72,13 @@ def new_agent(spec: AgentSpec) -> Agent:
 def own_variables(kind: str) -> tuple[str, ...]:
     """Name the variables with which this kind of agent signs in: it alone may see them."""
     return _OWN_VARIABLES.get(kind, ())
+
+
+def services_of(spec: AgentSpec, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Give the addresses of the agent's model: the operator's, else those of its variable, else the usual."""
+    variable, usual = _SERVICES.get(spec.kind, ("", ()))
+    named = environment.get(variable, "")
+    return spec.api or ((named,) if named else usual)
 
 
 def program_of(spec: AgentSpec) -> str | None:

@@ -9,13 +9,10 @@ import ipaddress
 import re
 from dataclasses import dataclass
 
-MAX_NAME_CHARS = 253
-_LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+from autopilot.schemas.hosts import host_fault, is_number
+
 _PORT = re.compile(r"[1-9][0-9]{0,4}")
 _LAST_PORT = 65535
-# What every client takes for a number, in any base that inet_aton knows, and not for a name.
-# Source: https://url.spec.whatwg.org/#ends-in-a-number-checker
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +73,8 @@ def _address(text: str) -> tuple[str, bool] | Refusal:
 
 
 def _name(host: str) -> tuple[str, bool] | Refusal:
-    if host.endswith("."):
-        return Refusal("trailing-dot", "the host ends in a dot")
-    labels = host.split(".")
-    if _NUMBER.fullmatch(labels[-1]):
+    if is_number(host):
         return host, True
-    if len(host) > MAX_NAME_CHARS or not all(_LABEL.fullmatch(label) for label in labels):
-        return Refusal("host-malformed", "the host is no plain name of letters, digits, hyphens and dots")
+    if fault := host_fault(host):
+        return Refusal("trailing-dot" if host.endswith(".") else "host-malformed", f"the host {fault}")
     return host, False

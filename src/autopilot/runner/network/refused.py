@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from autopilot.runner.network.names import MAX_NAME_CHARS
+from autopilot.schemas.hosts import MAX_HOST_CHARS
 
 MAX_KINDS = 100
 
@@ -64,5 +64,5 @@ class Refusals:
 
 def shown(text: str) -> str:
     """Show what a client wrote as one short line of plain characters."""
-    plain = "".join(char if " " < char <= "~" else ascii(char)[1:-1] for char in text[:MAX_NAME_CHARS])
-    return plain[:MAX_NAME_CHARS]
+    plain = "".join(char if " " < char <= "~" else ascii(char)[1:-1] for char in text[:MAX_HOST_CHARS])
+    return plain[:MAX_HOST_CHARS]
