@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ import pytest
 from autopilot.config import procinfo
 from autopilot.daemon import acts
 from autopilot.daemon.demo.stage import MARK
-from autopilot.daemon.gc import refusals, removing, sweep
+from autopilot.daemon.gc import refusals, removing, standing, sweep
 from autopilot.daemon.gc import survey as look
 from autopilot.daemon.gc.item import Item
 from autopilot.runner.salvage import salvages
@@ -207,3 +209,29 @@ def test_a_run_that_the_queue_has_forgotten_stays_while_a_process_of_it_lives(ya
         assert process.stdout is not None
         process.stdout.readline()
         assert "a process of that run is alive" in why(yard, lost)
+
+
+def test_processes_are_looked_at_while_nobody_waits_for_the_queue(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = yard.run()
+    lost = spec.run_dir.rename(yard.stage.paths.runs / "T-9-a1-00000001")
+    record = json.loads((lost / "worktree.json").read_text())
+    (lost / "worktree.json").write_text(json.dumps({**record, "run_id": lost.name, "ticket_id": "T-9"}))
+    forgotten = spec.worktree.rename(spec.worktree.with_name("T-9"))
+    yard.stage.clock.advance(3650 * DAY_S)
+    looks: list[bool] = []
+
+    def is_alive(_: Path) -> bool:
+        with closing(sqlite3.connect(yard.stage.store.database, timeout=0)) as other:
+            other.execute("BEGIN IMMEDIATE")  # else: database is locked
+        looks.append(True)
+        return len(looks) == 2  # after the survey, before anything is taken away
+
+    with monkeypatch.context() as patch:
+        patch.setattr(standing, "has_processes", is_alive)
+        [kept] = yard.sweep(apply=True).failed
+    assert (len(looks) >= 2, kept.told) == (True, f"a process of {lost.name} is alive")
+    assert forgotten.exists()
+    assert yard.sweep(apply=True).failed == []
+    assert not forgotten.exists()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from autopilot.config.git import Git, GitError
 from autopilot.runner import worktree
 from autopilot.runner.failure import RunFailure
-from autopilot.runner.owned import maker_of, record_of
+from autopilot.runner.owned import is_made_by, maker_of, record_of
 from autopilot.runner.phases import init
 from autopilot.runner.shop import Shop
 from autopilot.schemas.run import Outcome, RunSpec
+from tests.support.gitcmd import git
 from tests.support.repos import Repo
 from tests.support.runs import Host, events_of, run_here
 from tests.support.small_project import small_repo
@@ -95,3 +98,48 @@ def test_work_that_a_later_agent_took_back_is_not_carried_on_again(host: Host, r
     assert run_here(third).outcome is Outcome.COMMITTED
     assert first.run_id not in [event["of"] for event in events_of(third, "work.salvaged")]
     assert not (third.worktree / "notes").exists()
+
+
+def test_a_carry_on_that_fails_half_way_leaves_a_folder_that_is_fresh_as_the_agent_is_told(
+    host: Host, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = lost_in_the_middle(host, repo)
+    (first.run_dir / "prompt-1.md").write_text("Do it")
+    second = host.spec(repo, host.agent([{"write": {"path": "answer.txt", "text": "right\n"}}]), attempt=2)
+    run = Git.run
+
+    def half(self: Git, *args: str, **where: Any) -> bytes:  # noqa: ANN401 - as Git takes it
+        if args[:3] != ("read-tree", "-m", "-u"):
+            return run(self, *args, **where)
+        (second.worktree / "notes").mkdir()
+        (second.worktree / "notes" / "half").symlink_to("/")
+        (second.worktree / "answer.txt").write_text("half")
+        raise GitError("git-failed", "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Git, "run", half)
+        result = run_here(second)
+    assert result.outcome is Outcome.COMMITTED, result.message
+    assert result.head is not None
+    assert "Your folder is fresh" in (second.run_dir / "prompt-1.md").read_text()
+    assert not (second.worktree / "notes").exists()
+    assert (second.worktree / ".git").exists()
+    changed = git(second.run_dir / "judge.git", "diff", "--name-only", f"{result.head}^", result.head)
+    assert changed.split() == ["answer.txt"]
+
+
+def test_a_folder_with_the_inode_of_ours_that_was_born_at_another_time_is_not_ours(
+    host: Host, repo: Repo
+) -> None:
+    spec = lost_in_the_middle(host, repo)
+    record = record_of(spec.run_dir)
+    assert record is not None
+    if record.born_ns is None:
+        pytest.skip("this disk does not tell when a folder was made")
+    assert is_made_by(record, spec.worktree)
+    other = record.model_copy(update={"born_ns": record.born_ns - 1})
+    assert not is_made_by(other, spec.worktree)
+    (spec.run_dir / "worktree.json").write_text(other.model_dump_json())
+    assert maker_of(spec.worktree, runs=spec.run_dir.parent, ticket_id="T-1") is None
+    unknown = record.model_copy(update={"born_ns": None})
+    assert is_made_by(unknown, spec.worktree), "written by an earlier version"

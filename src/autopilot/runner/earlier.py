@@ -36,6 +36,7 @@ INTERRUPTED = frozenset(
     }
 )
 """Ends that say nothing against the work done until then: paid for once, it is carried on."""
+CARRY_ON_INDEX = "carry-on-index"
 _ATTEMPT = re.compile(r"-a([0-9]+)-")
 _MAX_RESULT_BYTES = 64 * 1024 * 1024
 _MAX_NAMED = 20
@@ -176,6 +177,7 @@ def carry_on(shop: Shop, earlier: Earlier, workspace: Workspace, filters: Mappin
         is_carried_on = earlier.ended in INTERRUPTED and _put_in(shop, earlier, workspace, filters)
     except GitError as exc:
         shop.notebook.warn([f"the work of {earlier.saved.run_id} could not be carried on: {exc.what}"])
+        _take_out(shop, earlier, workspace, filters)
         is_carried_on = False
     where = f"{earlier.saved.ref or 'its own commits'} in the ticket's salvage"
     did = "was carried on" if is_carried_on else "is kept"
@@ -188,7 +190,7 @@ def _put_in(shop: Shop, earlier: Earlier, workspace: Workspace, filters: Mapping
     head, base, rescue = earlier.saved.head, workspace.base_sha, _rescue_of(shop, earlier)
     if head is None:
         return False
-    git, env = shop.git, {"GIT_INDEX_FILE": str(rescue / "carry-on-index")}
+    git, env = shop.git, {"GIT_INDEX_FILE": str(rescue / CARRY_ON_INDEX)}
     tree = f"{head}^{{tree}}"
     if earlier.saved.base_sha != base:
         # Source: git-merge-tree(1), 2.38: no work tree, and an exit code for conflicts. An older git refuses.
@@ -203,6 +205,23 @@ def _put_in(shop: Shop, earlier: Earlier, workspace: Workspace, filters: Mapping
         config=filters,
     )
     return True
+
+
+def _take_out(shop: Shop, earlier: Earlier, workspace: Workspace, filters: Mapping[str, str]) -> None:
+    """Give the worktree the base's files again, and no others: its agent is told that it is fresh.
+
+    Raises:
+        GitError: it cannot be done; no agent may begin in half of somebody's work.
+    """
+    rescue = _rescue_of(shop, earlier)
+    index = rescue / CARRY_ON_INDEX
+    if not index.is_file():
+        return  # nothing was put in yet
+    index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
+    git, env, place = shop.git, {"GIT_INDEX_FILE": str(index)}, workspace.worktree
+    git.run("read-tree", workspace.base_sha, git_dir=rescue, env=env)
+    git.run("checkout-index", "-a", "-f", "-q", git_dir=rescue, work_tree=place, env=env, config=filters)
+    git.run("clean", "-ffdxq", git_dir=rescue, work_tree=place, env=env)  # follows no link
 
 
 def _rescue_of(shop: Shop, earlier: Earlier) -> Path:

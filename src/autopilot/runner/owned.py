@@ -1,4 +1,4 @@
-"""Which worktree is ours: written down beside the run when it is made, told by device and inode later.
+"""Which worktree is ours: written down beside the run when it is made, told by device, inode and birth later.
 
 Must not believe a folder's own `.git` file: the agent can write it.
 """
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
+from autopilot.config.birth import born_ns
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.paths import WORKTREE_FILE
 from autopilot.runner.outbox import write_record
@@ -37,6 +38,7 @@ def write_down(spec: RunSpec, *, base: str, base_sha: str, uses_lfs: bool, now_m
         path=spec.worktree,
         device=status.st_dev,
         inode=status.st_ino,
+        born_ns=born_ns(spec.worktree),
         base=base,
         base_sha=base_sha,
         uses_lfs=uses_lfs,
@@ -57,12 +59,19 @@ def record_of(run_dir: Path) -> WorktreeRecord | None:
 
 
 def is_made_by(record: WorktreeRecord, folder: Path) -> bool:
-    """Tell whether a folder is the one that was made, wherever it is now; a link to it is not."""
+    """Tell whether a folder is the one that was made, wherever it is now; a link to it is not.
+
+    A number is given again once its folder is gone, to a folder of somebody else's too: so its birth counts,
+    where both were told of it.
+    """
     try:
         status = folder.lstat()
     except OSError:
         return False
-    return (status.st_dev, status.st_ino) == (record.device, record.inode)
+    if (status.st_dev, status.st_ino) != (record.device, record.inode):
+        return False
+    born = None if record.born_ns is None else born_ns(folder)
+    return born is None or born == record.born_ns
 
 
 def maker_of(folder: Path, *, runs: Path, ticket_id: str) -> WorktreeRecord | None:

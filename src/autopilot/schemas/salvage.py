@@ -13,7 +13,7 @@ MAX_NAMED = 200
 
 
 class WorktreeRecord(Record):
-    """Written beside a run when its worktree was made; device and inode say whether a folder is that one."""
+    """Written beside a run when its worktree was made; device, inode and birth tell if a folder is it."""
 
     record_version: Literal[1] = 1
     run_id: str
@@ -22,6 +22,9 @@ class WorktreeRecord(Record):
     path: Path = Field(description="where it was made; it may have been moved aside since")
     device: int
     inode: int
+    born_ns: int | None = Field(
+        default=None, description="when it was made, where the disk tells (UTC epoch)"
+    )
     base: str
     base_sha: Sha
     uses_lfs: bool = Field(default=False, description="its files come through git-lfs")

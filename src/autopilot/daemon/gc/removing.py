@@ -68,6 +68,7 @@ def remove(desk: Desk, item: Item, refusals: Refusals) -> Deed:
 
 def _worktree(desk: Desk, item: Item) -> None:
     """Take a worktree's name away, save it, then delete it; what could not be gets its name back."""
+    _ask_for_processes(desk, item)
     aside = desk.paths.worktrees / TRASH / f"{item.ticket}-before-gc-{secrets.token_hex(4)}"
     aside.parent.mkdir(mode=0o700, exist_ok=True)
     with desk.store.write() as conn:
@@ -84,6 +85,7 @@ def _worktree(desk: Desk, item: Item) -> None:
 
 def _earlier_worktree(desk: Desk, item: Item, was: Path | None = None) -> None:
     """Save and delete a worktree that no longer stands in its ticket's place."""
+    _ask_for_processes(desk, item)
     with desk.store.read() as conn:
         _ask_again(desk, conn, item)
     run_dir = desk.paths.run_dir(item.run or "")
@@ -200,7 +202,7 @@ def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
         verdict = (
             standing.worktree_of(conn, known, now_ms=now_ms, keep_days=keep_days)
             if known is not None
-            else standing.of_nobody(run_dir, now_ms=now_ms, keep_days=keep_days)
+            else standing.of_nobody_by_age(run_dir, now_ms=now_ms, keep_days=keep_days)
         )
         record = record_of(desk.paths.run_dir(item.run or ""))
         if record is None or not is_made_by(record, item.path):
@@ -209,6 +211,18 @@ def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
         raise TransientError("ticket-moved", f"{item.ticket}: {verdict.why}")
     if (stranger := strange(item.path)) is not None:
         raise TransientError("folder-changed", f"{item.path}: {stranger}")
+
+
+def _ask_for_processes(desk: Desk, item: Item) -> None:
+    """Ask whether a run that the queue does not know still works; before the transaction, which is short.
+
+    Raises:
+        TransientError: it does.
+    """
+    with desk.store.read() as conn:
+        is_known = standing.find(conn, item.ticket or "") is not None
+    if not is_known and standing.has_processes(desk.paths.run_dir(item.run or "")):
+        raise TransientError("run-alive", f"a process of {item.run} is alive")
 
 
 def _ask_for_its_worktree(desk: Desk, item: Item) -> None:

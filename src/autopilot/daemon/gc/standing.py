@@ -74,14 +74,25 @@ def run_of(ticket: Ticket, *, now_ms: int, keep_days: int) -> Standing:
 
 def of_nobody(run_dir: Path, *, now_ms: int, keep_days: int) -> Standing:
     """Say whether what a run of a ticket that the queue does not know left may go, as after a restore."""
+    verdict = of_nobody_by_age(run_dir, now_ms=now_ms, keep_days=keep_days)
+    if verdict.may_go and has_processes(run_dir):
+        return Standing(may_go=False, why="a process of that run is alive")
+    return verdict
+
+
+def has_processes(run_dir: Path) -> bool:
+    """Tell whether a process of a run lives; looks at every process, so never inside a transaction."""
+    return any(run_dir.name in (procinfo.marks_of(pid) or ()) for pid in procinfo.all_pids())
+
+
+def of_nobody_by_age(run_dir: Path, *, now_ms: int, keep_days: int) -> Standing:
+    """Say the same as far as the folder itself tells; no run that the queue does not know is ever started."""
     try:
         age_days = (now_ms - run_dir.lstat().st_mtime * MS_PER_S) / DAY_MS
     except OSError:
         age_days = 0.0
     if age_days < keep_days:
         return Standing(may_go=False, why=f"the queue does not know it; kept for {keep_days} days")
-    if any(run_dir.name in (procinfo.marks_of(pid) or ()) for pid in procinfo.all_pids()):
-        return Standing(may_go=False, why="a process of that run is alive")
     return Standing(may_go=True, why=f"the queue does not know it, and nothing changed for {keep_days} days")
 
 
