@@ -15,6 +15,7 @@ class Event(StrEnum):
     DAEMON_READY = "daemon.ready"
     DAEMON_STOPPED = "daemon.stopped"
     DAEMON_FAILED = "daemon.failed"
+    DAEMON_GIVEN_UP = "daemon.given_up"
     DOOR_BROKEN = "door.broken"
     DOOR_MENDED = "door.mended"
     STATE_UNSAVED = "state.unsaved"
