@@ -39,6 +39,7 @@ from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.upkeep import Upkeep
 from autopilot.daemon.version import program_version
 from autopilot.daemon.vigil import Vigil
+from autopilot.daemon.vitals import Vitals
 from autopilot.launchd import heartbeat, keeper
 from autopilot.launchd.service import MARK
 from autopilot.schemas.errors import AutopilotError, ExitCode
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
     from autopilot.config.settings import Settings
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.lock import DaemonLock
-    from autopilot.launchd.heartbeat import Heartbeat
 
 LONGEST_WAIT_S = 60.0
 """The scheduler wakes the loop; this is for the day it does not."""
@@ -135,7 +135,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
             log.info(Event.DAEMON_READY, **about)
             heart = heartbeat.find(environ.current(), shop.clock)
             heart.ready(f"version {about['version']} is ready")
-            judge_until_done(loop, inbox, clockwork, heart)
+            judge_until_done(loop, inbox, clockwork, Vitals(shop, heart))
     except AutopilotError as error:
         starts.fail(shop.paths, shop.clock, error)
         if error.code == _GIVEN_UP:
@@ -163,7 +163,7 @@ def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Even
         control.start()
 
 
-def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork, heart: Heartbeat) -> None:
+def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork, vitals: Vitals) -> None:
     """Tick whenever somebody told something or the clock says so, until the loop is done.
 
     A tick that came to its end is a beat of the heart; nothing else is.
@@ -178,12 +178,8 @@ def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork, heart: Hear
         clockwork.appoint(tick(messages))
         if loop.is_done:
             return
-        wait_s = min(LONGEST_WAIT_S, loop.patience_s, tick.patience_s, heart.longest_wait_s)
-        if loop.is_draining:
-            heart.stopping(loop.patience_s + loop.grace_s)
-        else:
-            heart.beat(loop.told)
-        messages = inbox.take(wait_s)
+        vitals.tell(loop)
+        messages = inbox.take(min(LONGEST_WAIT_S, loop.patience_s, tick.patience_s, vitals.patience_s))
 
 
 def _boot_ms() -> int:

@@ -16,7 +16,6 @@ from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
 from autopilot.daemon.standstill import Alarm
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, steps, writes
-from autopilot.daemon.watch import STOP_MARGIN_S
 from autopilot.schemas.errors import AutopilotError, StaleTransitionError, TransientError
 from autopilot.schemas.events import Event
 
@@ -87,16 +86,6 @@ class Loop:
             return math.inf
         left_s = round(self._drain_until_s - self._shop.clock.monotonic_s(), 3)
         return left_s if left_s > 0 else _DRAIN_LOOK_S
-
-    @property
-    def grace_s(self) -> float:
-        """Give the seconds that a child may take to end once it was asked to."""
-        return self._shop.settings.timeouts.kill_grace_s + STOP_MARGIN_S
-
-    @property
-    def told(self) -> str:
-        """Say in a line what is under way."""
-        return f"{sum(1 for _ in self._shop.supervisor.live())} under way"
 
     def recover(self) -> None:
         """Adopt what an earlier daemon left running and judge the rest; before any claim."""
