@@ -14,14 +14,14 @@ from urllib.parse import quote
 from autopilot.config import tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 MIN_SECRET_CHARS = 8
 MAX_HELD_BYTES = 16 * 1024
 _STARS = b"***"
 _BEGINNINGS = tuple(beginning.encode("ascii") for beginning in tokens.BEGINNINGS)
 _VALUE = re.compile(tokens.VALUE.pattern.encode("ascii"), tokens.VALUE.flags & (re.VERBOSE | re.DOTALL))
-_IN_URL = re.compile(tokens.IN_URL.pattern.encode("ascii"))
+_LOGIN = re.compile(tokens.LOGIN.encode("ascii"))
 _KEY = b"-----BEGIN "
 _KEY_END = b"-----END"
 _URL = b"://"
@@ -72,9 +72,32 @@ class Redactor:
         """Take out what looks like a credential; whether one begins depends on the byte before it."""
         last, self._last = self._last, data[-1:] or self._last
         whole = last + data
-        if _KEY in whole or any(beginning in whole for beginning in _BEGINNINGS):
-            whole = _VALUE.sub(_STARS, whole)
-        return (_IN_URL.sub(_STARS, whole) if _URL in whole else whole)[len(last) :]
+        spans = sorted(_found(whole))
+        return _cut_out(whole, spans)[len(last) :] if spans else data
+
+
+def _found(data: bytes) -> Iterator[tuple[int, int]]:
+    """Find what looks like a credential. Each form is looked for where one of its beginnings stands only."""
+    for beginning in (*_BEGINNINGS, _KEY):
+        at = data.find(beginning)
+        while at >= 0:
+            if match := _VALUE.match(data, at):
+                yield match.span()
+            at = data.find(beginning, match.end() if match else at + 1)
+    at = data.find(_URL)
+    while at >= 0:
+        if match := _LOGIN.match(data, at + len(_URL)):
+            yield match.span()
+        at = data.find(_URL, at + len(_URL))
+
+
+def _cut_out(data: bytes, spans: list[tuple[int, int]]) -> bytes:
+    parts, last = [], 0
+    for start, end in spans:
+        if start >= last:
+            parts += [data[last:start], _STARS]
+        last = max(last, end)
+    return b"".join((*parts, data[last:]))
 
 
 def _ways(secret: str) -> set[bytes]:

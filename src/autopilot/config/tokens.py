@@ -32,7 +32,8 @@ VALUE = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # No character that an address must not hold, or the text around it would be taken for a password.
-IN_URL = re.compile(r"(?<=://)[^/@\s:\"\\<>{}|^`]*:?[^/@\s\"\\<>{}|^`]*(?=@)")
+LOGIN = r"[^/@\s:\"\\<>{}|^`]*:?[^/@\s\"\\<>{}|^`]*(?=@)"
+IN_URL = re.compile(rf"(?<=://){LOGIN}")
 # With one of these every known form begins, keys and addresses aside.
 BEGINNINGS = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "AKIA", "ASIA", "xox", "AIza"),
