@@ -80,17 +80,17 @@ class Streams:
         *,
         output: Path,
         stderr: Path | None,
-        ceiling_bytes: int | None,
-        secrets: Collection[str] | None = None,
+        most_bytes: int | None,
+        hides: Collection[str] | None = None,
     ) -> None:
         """Take the files (None: errors go with the output) and the most that is kept of both.
 
-        `secrets` are never written down or handed on, nor is what looks like one; None: all is.
+        `hides` are values that are never written down or handed on, nor is what looks like one; None: all is.
         """
-        self._secrets = secrets
+        self._hides = hides
         self._files = ExitStack()
         self._selector = selectors.DefaultSelector()
-        self._ceiling_bytes = ceiling_bytes
+        self._ceiling_bytes = most_bytes
         self._seen_bytes = 0
         self._opened: list[Stream] = []
         self.discards = False
@@ -179,7 +179,7 @@ class Streams:
         return kept
 
     def _open(self, path: Path) -> Stream:
-        redactor = None if self._secrets is None else Redactor(self._secrets)
+        redactor = None if self._hides is None else Redactor(self._hides)
         stream = Stream(path, self._files, redactor)
         self._opened.append(stream)
         self._selector.register(stream.near, selectors.EVENT_READ, stream)

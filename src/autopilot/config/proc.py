@@ -109,8 +109,7 @@ def run(
         on_output: given each chunk of output (at most 64 KiB); a text it returns stops the program.
         should_stop: asked at least every 0.2 s; a text it returns stops the program.
         on_start: told whom we have started.
-        secrets: values that are taken out of all that it prints before anybody sees it, and with them
-            whatever looks like a credential; None = everything stays.
+        secrets: values to take out of all that it prints, with whatever looks like one; None = nothing.
 
     Returns:
         How it ended. `stopped` names the limit (wall, silence, output-ceiling) or a callback's reason.
@@ -119,15 +118,11 @@ def run(
         Exception: what a callback or a file raised, after the whole tree was ended.
     """
     rules = Rules(clock, wall_s, grace_s, silence_s, on_output, should_stop, on_start)
-    with capture.Streams(
-        output=output, stderr=stderr, ceiling_bytes=max_output_bytes, secrets=secrets
-    ) as streams:
+    with capture.Streams(output=output, stderr=stderr, most_bytes=max_output_bytes, hides=secrets) as streams:
         started = _start(argv, cwd=cwd, env=env, stdin=stdin, streams=streams, rules=rules)
-        return (
-            Exit(spawn_error=started, output=output)
-            if isinstance(started, str)
-            else started.to_the_end(output)
-        )
+        if isinstance(started, str):
+            return Exit(spawn_error=started, output=output)
+        return started.to_the_end(output)
 
 
 def spawn(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Child:
