@@ -54,6 +54,7 @@ class Event(StrEnum):
     WORKTREE_REMOVED = "worktree.removed"
     WORK_SALVAGED = "work.salvaged"
     WORK_KEPT = "work.kept"
+    SALVAGE_REMOVED = "salvage.removed"
     LOCK_INHERITED = "lock.inherited"
     LOCK_REMOVED = "lock.removed"
     CONFIG_RESTORED = "config.restored"
