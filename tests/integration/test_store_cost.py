@@ -19,7 +19,7 @@ from tests.support.shop import Stage
 
 # Raise a number here only with a reason: each statement is a round trip that every ticket pays for.
 HEAD_OF_QUEUE = 2  # the head of every priority in one, then what the ticket waits for
-CLAIM = 7  # switch, breakers, window; ticket, history, attempt, ledger
+CLAIM = 8  # the clock, switch, breakers, window; ticket, history, attempt, ledger
 END = 8  # attempt; attempt, ledger, breakers, window, gates, ticket, history
 IDLE_TICK = 15
 

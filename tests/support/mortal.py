@@ -19,7 +19,7 @@ import threading
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -69,7 +69,9 @@ class Fate:
             is_wanted = self.role == plan["role"] and manner in plan["manners"] and mine
             is_wanted = is_wanted and re.search(plan["steps"], step) is not None
             if is_wanted and is_possible and not self._is_past(step):
-                if plan["is_asked"]:
+                if plan["fills"]:
+                    self._fill(step, plan["fills"])
+                elif plan["is_asked"]:
                     self._ask_to_end(step)
                 else:
                     self._die(step, plan["kills"], spoil)
@@ -100,6 +102,16 @@ class Fate:
         self._append("deaths.jsonl", {"role": self.role, "step": step, "killed": {}})
         pid, _ = self.me if self.role == "daemon" else self._daemon()
         os.kill(pid, signal.SIGTERM)
+
+    def _fill(self, step: str, filler: str) -> None:
+        """Leave no byte free on the disk of that file, at this very moment, and go on."""
+        self._append("deaths.jsonl", {"role": self.role, "step": step, "killed": {}})
+        handle = os.open(filler, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        for size in (1 << 20, 1 << 12):
+            with suppress(OSError):
+                while True:
+                    os.write(handle, bytes(size))
+        os.close(handle)
 
     def _daemon(self) -> list[int]:
         known: list[int] = json.loads((self.folder / "daemon.pid").read_text() or "[-1, 0]")

@@ -56,6 +56,8 @@ class Plan:
     """A pattern of the steps that are meant; empty: every one."""
     is_asked: bool = False
     """The daemon is sent TERM at the step, and nobody dies."""
+    fills: str = ""
+    """A file: at the step it takes every byte of its disk that is free, and nobody dies."""
     stripe: int = 0
     stripes: int = 1
 
@@ -81,6 +83,7 @@ class Plan:
                 "manners": list(self.manners),
                 "steps": self.steps,
                 "is_asked": self.is_asked,
+                "fills": self.fills,
                 "stripe": self.stripe,
                 "stripes": self.stripes,
             }
@@ -90,13 +93,14 @@ class Plan:
 NOBODY: Final = Plan(role="nobody")
 
 
-def mortal_house(folder: Path) -> Mortality:
+def mortal_house(folder: Path, *, home: Path | None = None) -> Mortality:
     """Give a house with a project that takes no time, limits that no chain of deaths reaches, and mortals."""
     plan = folder / "plan"
     plan.mkdir()
     house = House(
         folder,
         settings=ENDLESS,
+        home=home,
         repo=small_repo(folder / "repositories"),
         argv=(str(MORTAL), "daemon", "run"),
         env={VARIABLE: str(plan)},

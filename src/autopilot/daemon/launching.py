@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from autopilot.daemon import demand, running, transitions
 from autopilot.daemon.admission import host_holds, ticket_holds
-from autopilot.daemon.store import queries_tickets
+from autopilot.daemon.store import queries_tickets, steps
 from autopilot.daemon.store.rows import ClaimRefused
+from autopilot.schemas.errors import StaleTransitionError
 from autopilot.schemas.ticket import Hold
 
 if TYPE_CHECKING:
@@ -90,7 +91,12 @@ def must_stop_running(switch: Switch, now_ms: int) -> bool:
 
 
 def _launch(shop: Shop, chosen: Demand, refused: list[Hold]) -> None:
-    claim = transitions.claim(shop.store, chosen.ticket, agent=chosen.agent, rules=shop.rules)
+    try:
+        claim = transitions.claim(shop.store, chosen.ticket, agent=chosen.agent, rules=shop.rules)
+    except StaleTransitionError as stale:
+        if stale.code == transitions.CLOCK_SET:
+            steps.follow(shop.store)
+        raise
     if isinstance(claim, ClaimRefused):
         cure, now_ms = f"see: autopilot why {chosen.ticket.id}", chosen.host.now_ms
         refused.append(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, assert_never
 
+from autopilot.daemon.store import steps
 from autopilot.daemon.store.claims import RefusedClaim, begin_probes, check_brakes, start_attempt
 from autopilot.daemon.store.enqueue import insert_ticket
 from autopilot.daemon.store.moves import advance
@@ -17,7 +18,7 @@ from autopilot.daemon.store.rows import Claim, ClaimRefused, Enqueued
 from autopilot.daemon.store.settle import Ending, end_attempt, keep_answers, keep_questions
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.decision import Cancel, Fail, Park, Pass, Release, Retry
-from autopilot.schemas.errors import InvariantError
+from autopilot.schemas.errors import InvariantError, StaleTransitionError
 from autopilot.schemas.events import Event
 from autopilot.schemas.ids import run_id as name_run
 from autopilot.schemas.machine import Trigger
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Ticket, TicketDraft
 
 DAEMON = "daemon"
+CLOCK_SET = "clock-set"
+"""Why a claim is refused: a day's sums are wrong until the step is written down."""
 _ANEW: Mapping[str, Any] = MappingProxyType({"not_before_ms": 0, "head": None, "reason": "", "hint": ""})
 _PERSONS_RESET: Mapping[str, int] = MappingProxyType(
     {"attempts": 0, "releases": 0, "losses": 0, "ask_rounds": 0}
@@ -65,10 +68,16 @@ def claim(store: Store, seen: Ticket, *, agent: str, rules: Rules) -> Claim | Cl
         rules: the limits that must hold at this moment, and the reservation.
 
     Raises:
-        StaleTransitionError: it changed since it was seen.
+        StaleTransitionError: it changed since it was seen, or the clock was set in this very moment.
     """
+
+    def work(unit: Unit) -> Claim:
+        if steps.is_off(unit.conn, store.clock):
+            raise StaleTransitionError(CLOCK_SET, "the clock was set: what was spent cannot be told yet")
+        return _claim(unit, seen, agent, rules)
+
     try:
-        return in_one(store, lambda unit: _claim(unit, seen, agent, rules))
+        return in_one(store, work)
     except RefusedClaim as refused:
         return refused.value
 

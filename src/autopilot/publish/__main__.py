@@ -19,6 +19,7 @@ from autopilot.config.git import Git
 from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.config.private import keep_private
+from autopilot.config.room import is_full
 from autopilot.publish import inquiry, verdicts
 from autopilot.publish.context import Context
 from autopilot.publish.files import (
@@ -85,7 +86,8 @@ def _ask(spec_file: Path, clock: Clock) -> None:
         report = inquiry.unknown(spec, "stopped", "it was told to stop", now_ms=clock.now_ms())
     except Exception as exc:  # any failure becomes a report
         sys.stderr.write(traceback.format_exc())
-        report = inquiry.unknown(spec, "bug", f"it broke: {type(exc).__name__}", now_ms=clock.now_ms())
+        code = "disk-full" if isinstance(exc, OSError) and is_full(exc) else "bug"
+        report = inquiry.unknown(spec, code, f"it broke: {type(exc).__name__}", now_ms=clock.now_ms())
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as below
     write_report(spec.report, report)
 
@@ -106,7 +108,7 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
         verdict = verdicts.stopped(verdicts.Story(spec=spec, now_ms=clock.now_ms()))
     except Exception as exc:  # any failure becomes a verdict
         sys.stderr.write(traceback.format_exc())
-        verdict = verdicts.bug(verdicts.Story(spec=spec, now_ms=clock.now_ms()), exc)
+        verdict = verdicts.broken(verdicts.Story(spec=spec, now_ms=clock.now_ms()), exc)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from here on it is as good as done
     write_verdict(spec.verdict, verdict)
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.config.room import is_full
 from autopilot.publish.stops import Stop
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.publication import CheckLine, PublishOutcome, PublishVerdict
@@ -112,8 +113,11 @@ def stopped(story: Story) -> PublishVerdict:
     return story.tell(PublishOutcome.PUBLISH_DEFERRED, "stopped", text, retry_after_s=0.0)
 
 
-def bug(story: Story, error: Exception) -> PublishVerdict:
-    """Something that cannot be has happened. What it says is left to the publisher's own output."""
+def broken(story: Story, error: Exception) -> PublishVerdict:
+    """A full disk passes: later. All else cannot be; what it says is left to the publisher's own output."""
+    if isinstance(error, OSError) and is_full(error):
+        full = TransientError("disk-full", "the disk was full", hint="free disk space")
+        return ended(story, full)
     return story.tell(
         PublishOutcome.VERIFICATION_FAILED,
         "bug",

@@ -1,5 +1,7 @@
 """Every end of a publication has exactly one verdict."""
 
+import errno
+
 import pytest
 
 from autopilot.publish import verdicts
@@ -82,7 +84,7 @@ def test_without_drafts_the_pushed_branch_awaits_a_person() -> None:
 
 
 def test_a_surprise_names_its_kind_but_not_its_words() -> None:
-    verdict = verdicts.bug(PUSHED, ValueError("perhaps a token"))
+    verdict = verdicts.broken(PUSHED, ValueError("perhaps a token"))
     assert (verdict.code, verdict.outcome) == ("bug", PublishOutcome.VERIFICATION_FAILED)
     assert "ValueError" in verdict.message
     assert "token" not in verdict.model_dump_json().replace("claim_token", "")
@@ -91,3 +93,9 @@ def test_a_surprise_names_its_kind_but_not_its_words() -> None:
 def test_an_error_of_another_room_waits_for_the_configuration() -> None:
     verdict = verdicts.ended(PUSHED, ConfigError("some-code", "broken", hint="mend it"))
     assert (verdict.code, verdict.waiting_for, verdict.hint) == ("some-code", "configuration", "mend it")
+
+
+def test_a_full_disk_is_no_bug_and_no_persons_work_but_tried_again() -> None:
+    verdict = verdicts.broken(PUSHED, OSError(errno.ENOSPC, "No space left on device"))
+    assert (verdict.outcome, verdict.code) == (PublishOutcome.PUBLISH_DEFERRED, "disk-full")
+    assert verdict.hint == "free disk space"

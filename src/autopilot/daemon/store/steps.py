@@ -23,6 +23,7 @@ from sqlalchemy import (
     update,
 )
 
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.tables import ATTEMPTS, TICKETS
 from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS
 from autopilot.daemon.store.unit import Unit, in_one
@@ -50,7 +51,8 @@ _BEFORE, _AFTER = FIRINGS.c.fired_ms, FIRINGS.c.nominal_ms
 _IS_STEP = and_(FIRINGS.c.schedule == SCHEDULE, bindparam("since_ms") < _AFTER)
 _KNOWN = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == SCHEDULE, bindparam("at_ms") == _AFTER)
 _SEEN = select(_AFTER, _BEFORE)
-_IS_SEEN = FIRINGS.c.schedule.startswith(f"{SEEN} ", autoescape=True)
+_IS_SEEN = FIRINGS.c.schedule.between(f"{SEEN} ", f"{SEEN} ~")  # what the key finds
+_SEEN_NOW = Prepared(_SEEN.where(_IS_SEEN))
 _STEPS = select(_AFTER, _BEFORE).where(FIRINGS.c.schedule == SCHEDULE).order_by(text("rowid"))
 _WAITS = (State.QUEUED.value, State.COMMITTED.value)
 
@@ -132,12 +134,27 @@ def _is_known(conn: Connection, at_ms: int) -> bool:
     return conn.execute(_KNOWN, {"at_ms": at_ms}).first() is not None
 
 
+def is_off(conn: Connection, clock: Clock) -> bool:
+    """Tell whether the clock was set and that is not written down yet: until then a day's sums are wrong."""
+    return _unseen_ms(conn, clock) not in {None, 0}
+
+
+def follow(store: Store) -> None:
+    """Take down what the clock is off by, however small the steps were that it was set by."""
+
+    def work(unit: Unit) -> None:
+        if off_ms := _unseen_ms(unit.conn, store.clock):
+            _take_down(unit, off_ms, store.clock.now_ms())
+
+    in_one(store, work)
+
+
 def _unseen_ms(conn: Connection, clock: Clock) -> int | None:
     """Give by how much the clock differs from what it must show by what was seen; None: nothing was."""
-    seen = conn.execute(_SEEN.where(_IS_SEEN)).first()
+    seen = _SEEN_NOW.row(conn)
     if seen is None:
         return None
-    must_ms: int = seen.fired_ms + round(clock.elapsed_s() * MS_PER_S) - seen.nominal_ms
+    must_ms: int = seen["fired_ms"] + round(clock.elapsed_s() * MS_PER_S) - seen["nominal_ms"]
     off_ms = clock.now_ms() - must_ms
     return off_ms if abs(off_ms) > NOTICED_MS else 0
 
