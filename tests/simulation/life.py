@@ -14,6 +14,8 @@ from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.supervisor import Supervisor
+from autopilot.daemon.vitals import Vitals
+from autopilot.launchd.heartbeat import Silence
 from autopilot.schemas.errors import ConfigError
 from tests.simulation.clocks import VirtualScheduler
 from tests.simulation.vault import TornStore
@@ -57,7 +59,7 @@ class Life:
         loop.recover()
         clockwork.start()
         self._loop, self._clockwork = loop, clockwork
-        judge_until_done(loop, self.inbox, clockwork)
+        judge_until_done(loop, self.inbox, clockwork, Vitals(self.shop, Silence()))
         drafts.close()
 
     @property

@@ -11,7 +11,10 @@ import sys
 from contextlib import ExitStack, suppress
 from typing import IO, TYPE_CHECKING, Self
 
+from autopilot.config.redactor import Redactor
+
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
 CHUNK_BYTES = 64 * 1024
@@ -25,14 +28,21 @@ _FOR_ENDS_BYTES = 2 * (END_BYTES + 64)
 class Stream:
     """One pipe, its file, and its tail."""
 
-    def __init__(self, path: Path, files: ExitStack) -> None:
+    def __init__(self, path: Path, files: ExitStack, redactor: Redactor | None) -> None:
         """Open the file anew, for this user only, and a pipe whose far end is the child's."""
+        self.redactor = redactor
         self.file = files.enter_context(_open_private(path, os.O_TRUNC))
         self.near, self.far = os.pipe()
         files.callback(os.close, self.near)
         self._tail = bytearray()
         self._end = bytearray()
         self._left_out_bytes = 0
+
+    def clean(self, raw: bytes) -> bytes:
+        """Take credentials out of what came; nothing more comes after an empty piece."""
+        if self.redactor is None:
+            return raw
+        return self.redactor.feed(raw) if raw else self.redactor.end()
 
     @property
     def tail(self) -> bytes:
@@ -65,11 +75,22 @@ class Stream:
 class Streams:
     """Output and errors of one child. `discards` makes it read on without keeping anything."""
 
-    def __init__(self, *, output: Path, stderr: Path | None, ceiling_bytes: int | None) -> None:
-        """Take the files (None: errors go with the output) and the most that is kept of both."""
+    def __init__(
+        self,
+        *,
+        output: Path,
+        stderr: Path | None,
+        most_bytes: int | None,
+        hides: Collection[str] | None = None,
+    ) -> None:
+        """Take the files (None: errors go with the output) and the most that is kept of both.
+
+        `hides` are values that are never written down or handed on, nor is what looks like one; None: all is.
+        """
+        self._hides = hides
         self._files = ExitStack()
         self._selector = selectors.DefaultSelector()
-        self._ceiling_bytes = ceiling_bytes
+        self._ceiling_bytes = most_bytes
         self._seen_bytes = 0
         self._opened: list[Stream] = []
         self.discards = False
@@ -89,6 +110,7 @@ class Streams:
         """Close files and pipes; a file that was cut gets its end, where there is room."""
         for stream in self._opened:
             with suppress(OSError):
+                self._keep(stream, stream.clean(b""))
                 stream.write_end()
         self._opened.clear()
         self._selector.close()
@@ -136,9 +158,10 @@ class Streams:
             raw = os.read(stream.near, CHUNK_BYTES) if stream is not None else b""
             if stream is None or not raw:
                 self._selector.unregister(key.fileobj)
+            if stream is None:
                 continue
-            moved = True
-            kept = self._keep(stream, raw)
+            moved = moved or bool(raw)
+            kept = self._keep(stream, stream.clean(raw))
             if kept and stream is self.output:
                 chunks.append(kept)
         return moved, chunks
@@ -156,7 +179,8 @@ class Streams:
         return kept
 
     def _open(self, path: Path) -> Stream:
-        stream = Stream(path, self._files)
+        redactor = None if self._hides is None else Redactor(self._hides)
+        stream = Stream(path, self._files, redactor)
         self._opened.append(stream)
         self._selector.register(stream.near, selectors.EVENT_READ, stream)
         return stream

@@ -23,6 +23,7 @@ _INHERITED = re.compile(r"LANG|LC_[A-Z]+|TZ")
 # What turns a variable into code, into another repository, or into somebody's key ring.
 _NEVER = re.compile(
     r"(GIT|LD|DYLD|AUTOPILOT|MULTI_AGENT|BASH_FUNC|SSH)_.*|PYTHON.*|PERL5.*|RUBY(OPT|LIB)"
+    r"|GCONV_PATH|LOCPATH|GLIBC_TUNABLES|LESS(OPEN|CLOSE)|ZDOTDIR|PERLLIB|CLASSPATH"
     r"|NODE_(OPTIONS|PATH)|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PROMPT_COMMAND|PS4|IFS|CDPATH"
     r"|(JAVA_TOOL|_JAVA|JDK_JAVA)_OPTIONS|DBUS_SESSION_BUS_ADDRESS|XDG_RUNTIME_DIR|HOME|PATH|TERM",
     re.IGNORECASE,
@@ -122,7 +123,11 @@ def _build(
     names = [name for name in passed if name in source]
     return {
         "LANG": "C.UTF-8",
-        **{name: value for name, value in source.items() if _INHERITED.fullmatch(name)},
+        **{
+            name: value
+            for name, value in source.items()
+            if _INHERITED.fullmatch(name) and refusal(name, value) is None
+        },
         **{name: source[name] for name in names if refusal(name, source[name], for_agent=for_agent) is None},
         "PATH": search_path(source),
         "HOME": str(home),

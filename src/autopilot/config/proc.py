@@ -30,7 +30,7 @@ from autopilot.config.proctree import kill_tree
 from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from autopilot.config.clock import Clock
@@ -90,6 +90,7 @@ def run(
     on_output: Callable[[bytes], str | None] | None = None,
     should_stop: Callable[[], str | None] | None = None,
     on_start: Callable[[ProcessId], None] | None = None,
+    secrets: Collection[str] | None = None,
 ) -> Exit:
     """Run a program to its end, and with it everything it has started.
 
@@ -108,6 +109,7 @@ def run(
         on_output: given each chunk of output (at most 64 KiB); a text it returns stops the program.
         should_stop: asked at least every 0.2 s; a text it returns stops the program.
         on_start: told whom we have started.
+        secrets: values to take out of all that it prints, with whatever looks like one; None = nothing.
 
     Returns:
         How it ended. `stopped` names the limit (wall, silence, output-ceiling) or a callback's reason.
@@ -116,13 +118,11 @@ def run(
         Exception: what a callback or a file raised, after the whole tree was ended.
     """
     rules = Rules(clock, wall_s, grace_s, silence_s, on_output, should_stop, on_start)
-    with capture.Streams(output=output, stderr=stderr, ceiling_bytes=max_output_bytes) as streams:
+    with capture.Streams(output=output, stderr=stderr, most_bytes=max_output_bytes, hides=secrets) as streams:
         started = _start(argv, cwd=cwd, env=env, stdin=stdin, streams=streams, rules=rules)
-        return (
-            Exit(spawn_error=started, output=output)
-            if isinstance(started, str)
-            else started.to_the_end(output)
-        )
+        if isinstance(started, str):
+            return Exit(spawn_error=started, output=output)
+        return started.to_the_end(output)
 
 
 def spawn(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Child:

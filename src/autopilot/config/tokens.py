@@ -13,11 +13,11 @@ _NAME = re.compile(
     re.IGNORECASE,
 )
 # Each stands for the whole token, so that `redact` leaves nothing of it.
-_VALUE = re.compile(
+VALUE = re.compile(
     r"""
     gh[pousr]_[A-Za-z0-9]{20,} | github_pat_[A-Za-z0-9_]{20,}          # GitHub
   | glpat-[A-Za-z0-9_-]{16,}                                           # GitLab
-  | sk-ant-[A-Za-z0-9_-]{8,} | sk-[A-Za-z0-9_-]{20,}                   # Anthropic, OpenAI
+  | (?<![A-Za-z0-9])(?:sk-ant-[A-Za-z0-9_-]{8,}|sk-[A-Za-z0-9_-]{20,})  # Anthropic, OpenAI
   | (?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])                 # AWS
   | xox[abeoprs]-[A-Za-z0-9-]{10,}                                     # Slack
   | AIza[A-Za-z0-9_-]{30,}                                             # Google
@@ -31,7 +31,14 @@ _VALUE = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_IN_URL = re.compile(r"(?<=://)[^/@\s:]*:?[^/@\s]*(?=@)")
+# No character that an address must not hold, or the text around it would be taken for a password.
+LOGIN = r"[^/@\s:\"\\<>{}|^`]*:?[^/@\s\"\\<>{}|^`]*(?=@)"
+IN_URL = re.compile(rf"(?<=://){LOGIN}")
+# With one of these every known form begins, keys and addresses aside.
+BEGINNINGS = (
+    *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "AKIA", "ASIA", "xox", "AIza"),
+    *("sk_live_", "rk_live_", "npm_", "pypi-", "hvs.", "dop_v1_", "ATATT", "SG.", "AGE-SECRET-KEY-1", "eyJ"),
+)
 
 
 def is_secret_name(name: str) -> bool:
@@ -43,9 +50,9 @@ def holds_secret(value: str) -> bool:
     """Tell whether a known form of token, a PEM block, or a URL with a password is inside."""
     if "-----BEGIN " in value:
         return True
-    return _VALUE.search(value) is not None or any(":" in found for found in _IN_URL.findall(value))
+    return VALUE.search(value) is not None or any(":" in found for found in IN_URL.findall(value))
 
 
 def redact(text: str) -> str:
     """Replace every known form of credential, and who a URL is opened as."""
-    return _IN_URL.sub("***", _VALUE.sub("***", text))
+    return IN_URL.sub("***", VALUE.sub("***", text))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from autopilot.config import logs, procinfo
+from autopilot.config import environ, logs, procinfo
 from autopilot.config.logs import logger
 from autopilot.daemon import faults, signals, starts
 from autopilot.daemon.api.control import ControlServer
@@ -38,6 +38,10 @@ from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.upkeep import Upkeep
 from autopilot.daemon.version import program_version
+from autopilot.daemon.vigil import Vigil
+from autopilot.daemon.vitals import Vitals
+from autopilot.launchd import heartbeat, keeper
+from autopilot.launchd.service import MARK
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
@@ -114,13 +118,14 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         routes,
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
+    vigil = Vigil(keeper.find(shop.clock) if environ.current().get(MARK) else None)
     digest = partial(write_digest_if_due, is_ready=drafts.are_told)
-    chores = (Doors(lock, control), drafts, digest, backups, Retention(), cleaner, Upkeep())
+    chores = (Doors(lock, control), drafts, digest, backups, Retention(), cleaner, Upkeep(), vigil)
     loop = Loop(shop, chores=chores)
     clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
     try:
         with ExitStack() as doors:
-            for close in (drafts.close, cleaner.close, backups.close, control.stop):
+            for close in (drafts.close, cleaner.close, backups.close, control.stop, vigil.close):
                 doors.callback(close)
             _begin(shop, loop, control, ready, inbox=inbox)
             end_interim()  # recovery has put whatever lives under watch
@@ -128,7 +133,9 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
             doors.callback(clockwork.stop)
             starts.is_up(shop.paths)
             log.info(Event.DAEMON_READY, **about)
-            judge_until_done(loop, inbox, clockwork)
+            heart = heartbeat.find(environ.current(), shop.clock)
+            heart.ready(f"version {about['version']} is ready")
+            judge_until_done(loop, inbox, clockwork, Vitals(shop, heart))
     except AutopilotError as error:
         starts.fail(shop.paths, shop.clock, error)
         if error.code == _GIVEN_UP:
@@ -156,8 +163,11 @@ def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Even
         control.start()
 
 
-def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
-    """Tick whenever somebody told something or the clock says so, until the loop is done."""
+def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork, vitals: Vitals) -> None:
+    """Tick whenever somebody told something or the clock says so, until the loop is done.
+
+    A tick that came to its end is a beat of the heart; nothing else is.
+    """
     messages: tuple[Message, ...] = (Woken("start"),)
     tick = Outlasting(loop)
     while True:
@@ -168,7 +178,8 @@ def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork) -> None:
         clockwork.appoint(tick(messages))
         if loop.is_done:
             return
-        messages = inbox.take(min(LONGEST_WAIT_S, loop.patience_s, tick.patience_s))
+        vitals.tell(loop)
+        messages = inbox.take(min(LONGEST_WAIT_S, loop.patience_s, tick.patience_s, vitals.patience_s))
 
 
 def _boot_ms() -> int:

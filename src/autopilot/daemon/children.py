@@ -10,15 +10,15 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import autopilot
 from autopilot.config import environ
 from autopilot.config.logs import logger
 from autopilot.config.paths import EVENTS_FILE, LEASE_FILE, PUBLISH_EVENTS_FILE, RUNNER_LOG, SPEC_FILE
 from autopilot.config.proc import RUN_ID_VARIABLE
 from autopilot.daemon.specs import publish_dir
 from autopilot.daemon.supervisor import Launch
+from autopilot.daemon.version import own_code
 from autopilot.daemon.watch import Order
-from autopilot.launchd import awake
+from autopilot.launchd import awake, scope
 from autopilot.runner.agents.registry import own_variables
 from autopilot.schemas.events import Event
 
@@ -40,7 +40,6 @@ _NETWORK = (
 )
 _KEYRING = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
 _SECRETS = "AUTOPILOT_SECRET_"
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
@@ -53,8 +52,10 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
         own=(*own_variables(spec.agent.kind), *spec.agent.env_pass),
         extra={**_some(base, _NETWORK), **_own_code(), RUN_ID_VARIABLE: spec.run_id},
     )
+    argv = _own_python("autopilot.runner", "run", str(spec.run_dir / SPEC_FILE))
+    argv, env = scope.apart(argv, env, key=spec.run_id, ours=base)
     return Launch(
-        argv=_own_python("autopilot.runner", "run", str(spec.run_dir / SPEC_FILE)),
+        argv=argv,
         cwd=spec.run_dir,
         env=env,
         output=spec.run_dir / RUNNER_LOG,
@@ -64,10 +65,13 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
 
 def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
     """Say how the publisher of a spec is started; the forge's credential is within its reach alone."""
+    env = _publisher_environment(spec.id, passed=spec.env_pass)
+    argv = _own_python("autopilot.publish", str(spec_file))
+    argv, env = scope.apart(argv, env, key=spec.id, ours=environ.current())
     return Launch(
-        argv=_own_python("autopilot.publish", str(spec_file)),
+        argv=argv,
         cwd=spec_file.parent,
-        env=_publisher_environment(spec.id, passed=spec.env_pass),
+        env=env,
         output=spec_file.parent / "publisher.log",
         order=publisher_order(shop, spec.id, fence=spec.fence or 0),
     )
@@ -194,8 +198,7 @@ def _own_python(module: str, *arguments: str) -> tuple[str, ...]:
 
 def _own_code() -> dict[str, str]:
     """Let a child find the code we run, where that is a checkout and not an installation."""
-    folder = Path(autopilot.__path__[0]).parent
-    return {} if folder.name in _INSTALLED else {"PYTHONPATH": str(folder)}
+    return own_code()
 
 
 def _home(base: Mapping[str, str]) -> Path:

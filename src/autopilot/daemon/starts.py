@@ -17,6 +17,7 @@ from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.plain import one_line
 from autopilot.schemas.errors import AutopilotError, RefusedError
 from autopilot.schemas.records import EpochMs, Record
+from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,6 +84,28 @@ def is_up(paths: Paths) -> None:
     """End the series."""
     with suppress(OSError):
         paths.failed_starts.unlink(missing_ok=True)
+
+
+def given_up(paths: Paths, clock: Clock, *, how: str, restarts: int) -> FailedStarts:
+    """Note that whoever keeps the daemon starts it no more; the reason of the last start stays in it."""
+    known = failed_starts(paths)
+    last = f"; the last start: {known.reason}" if known else ""
+    reason = one_line(f"the service was given up ({how}){last}", max_chars=_MAX_CHARS)
+    noted = FailedStarts(
+        count=max(known.count if known else 1, restarts + 1),
+        pid=known.pid if known else 0,
+        last_ms=clock.now_ms(),
+        reason=reason,
+        hint="mend that, then: autopilot on",
+    )
+    _write(paths, noted)
+    return noted
+
+
+def is_hopeless(paths: Paths, clock: Clock, *, count: int, within_s: float) -> bool:
+    """Tell whether so many starts in a row failed that the next would too, the last a short time ago."""
+    known = failed_starts(paths)
+    return known is not None and known.count >= count and clock.now_ms() - known.last_ms < within_s * MS_PER_S
 
 
 def _count(paths: Paths, clock: Clock, what: str, hint: str) -> None:

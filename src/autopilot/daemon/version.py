@@ -1,9 +1,20 @@
-"""Which version of the program this is. Must stay light: the command line asks."""
+"""Which version of the program this is, and where its code lies. Must stay light: the command line asks."""
 
 from __future__ import annotations
 
 CHECKOUT = "0+checkout"
 """What a tree says that was never installed."""
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+
+
+def own_code() -> dict[str, str]:
+    """Give what lets another Python find the code we run; nothing where it is installed."""
+    from pathlib import Path  # noqa: PLC0415 - most never need it
+
+    import autopilot  # noqa: PLC0415 - as above
+
+    folder = Path(autopilot.__path__[0]).parent
+    return {} if folder.name in _INSTALLED else {"PYTHONPATH": str(folder)}
 
 
 def program_version() -> str:

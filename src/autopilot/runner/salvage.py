@@ -90,7 +90,7 @@ def salvage(git: Git, finding: Finding) -> Salvage:
 
 def salvages(place: Path) -> tuple[Salvage, ...]:
     """Give what was saved of a ticket's worktrees, the oldest first; a damaged record is left out."""
-    found = [_read(path) for path in place.glob(f"*/{RECORD}") if not path.parent.name.startswith(".")]
+    found = [read_salvage(path) for path in place.glob(f"*/{RECORD}") if not path.parent.name.startswith(".")]
     return tuple(sorted((one for one in found if one is not None), key=lambda one: one.created_ms))
 
 
@@ -291,7 +291,8 @@ def _sync(file: Path) -> None:
         flush(content.fileno())
 
 
-def _read(path: Path) -> Salvage | None:
+def read_salvage(path: Path) -> Salvage | None:
+    """Read a record; None where there is none, or it cannot be believed."""
     try:
         return Salvage.model_validate_json(read_plain(path, max_bytes=_MAX_RECORD_BYTES))
     except (UnreadableError, ValidationError):

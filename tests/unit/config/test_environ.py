@@ -23,7 +23,7 @@ NEVER_NAMES = [
     "BASH_ENV", "ENV", "BASH_FUNC_x%%", "PERL5OPT", "RUBYOPT", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS",
     "PROMPT_COMMAND", "SHELLOPTS", "IFS", "CDPATH", "SSH_AUTH_SOCK", "SSH_ASKPASS",
     "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "AUTOPILOT_HOME", "AUTOPILOT_SECRET_FORGE",
-    "MULTI_AGENT_UNATTENDED",
+    "MULTI_AGENT_UNATTENDED", "GIT_CONFIG_COUNT", "GLIBC_TUNABLES", "LESSOPEN", "ZDOTDIR", "CLASSPATH",
 ]  # fmt: skip
 AGENT_NAMES = [
     "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "CLAUDECODE", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR",
@@ -74,6 +74,13 @@ def test_a_child_starts_with_nothing_of_ours_but_path_and_language() -> None:
     assert got == {
         "HOME": str(HOME), "LANG": "de_DE.UTF-8", "LC_TIME": "C", "TZ": "UTC", "TERM": "dumb", "CI": "1",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("LC_TOKEN", "x"), ("LC_ALL", FAKE_TOKEN), ("TZ", "postgres://a:b@h/x")]
+)
+def test_what_every_child_inherits_is_no_way_in_for_a_credential(name: str, value: str) -> None:
+    assert name not in child({name: value})
 
 
 def test_a_child_has_a_language_even_when_we_have_none() -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.load import load
 from autopilot.config.paths import find_paths
-from autopilot.daemon.checkup import configured, host, leases
+from autopilot.daemon.checkup import configured, host, leases, service
 from autopilot.daemon.checkup.check import Check, blocked
 from autopilot.schemas.errors import AutopilotError
 
@@ -44,6 +44,7 @@ def _configuration(paths: Paths, clock: Clock) -> Iterator[Check]:
         yield configured.repository(repo, clock, paths)
     yield from configured.credentials(settings)
     yield host.room(settings, paths)
+    yield from service.service(settings, paths, clock)
 
 
 def _looked(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import faulthandler
+import sys
 from typing import TYPE_CHECKING
 
 from autopilot.config.paths import find_paths
 from autopilot.daemon.cli import console
-from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.errors import AutopilotError, ExitCode
 
 if TYPE_CHECKING:
     import argparse
+
+    from autopilot.config.clock import Clock
+    from autopilot.config.paths import Paths
+
+_USELESS_AGAIN = frozenset({ExitCode.REFUSED, ExitCode.CONFIG})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,11 +33,45 @@ def run(args: argparse.Namespace) -> ExitCode:
     if args.act == "stop":
         console.say("stopped" if starter.stop_daemon(find_paths()) else "no daemon runs")
         return ExitCode.OK
+    from autopilot.config import environ, handed
     from autopilot.config.clock import SystemClock
+    from autopilot.launchd import plists
+    from autopilot.launchd.service import MARK
+
+    if sys.stderr is not None:
+        faulthandler.enable()  # the watchdog ends us by SIGABRT: where did every thread stand?
+    paths, clock, init = find_paths(), SystemClock(), environ.current().get(MARK)
+    if init:
+        handed.take_in(handed.file_beside(paths.config_file))
+    return _run_for_launchd(paths, clock) if init == plists.INIT else _be_daemon(paths, clock)
+
+
+def _be_daemon(paths: Paths, clock: Clock) -> ExitCode:
     from autopilot.config.load import load
     from autopilot.daemon import starts
     from autopilot.daemon.app import run_daemon
 
-    paths, clock = find_paths(), SystemClock()
     with starts.counted(paths, clock):
         return run_daemon(paths, load(paths), clock, reload=lambda: load(paths))
+
+
+def _run_for_launchd(paths: Paths, clock: Clock) -> ExitCode:
+    """Be the daemon of launchd, which knows neither a limit of starts nor codes after which none would help.
+
+    It starts us again after any code but 0, hence 0 where another start would change nothing.
+    """
+    from autopilot.daemon import starts
+    from autopilot.launchd.service import BURST, BURST_WITHIN_S
+
+    if starts.is_hopeless(paths, clock, count=BURST, within_s=BURST_WITHIN_S):
+        starts.given_up(paths, clock, how=f"{BURST} starts failed", restarts=0)
+        console.complain("too many starts failed; mend the cause (autopilot status), then: autopilot on")
+        return ExitCode.OK
+    try:
+        code = _be_daemon(paths, clock)
+    except AutopilotError as error:
+        if error.exit_code not in _USELESS_AGAIN:
+            raise
+        console.refuse(error, as_json=False)
+        return ExitCode.OK
+    return ExitCode.OK if code in _USELESS_AGAIN else code

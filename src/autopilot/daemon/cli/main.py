@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
+from autopilot.config.hook import forget_git
 from autopilot.config.private import keep_private
 from autopilot.daemon.cli import console
 from autopilot.daemon.cli.usage import Parser, unknown
@@ -144,6 +145,8 @@ def _finish(argv: Sequence[str]) -> NoReturn:
     keep_private()
     for stream in (sys.stdout, sys.stderr):
         _show_every_character(stream)
+    if pointing := forget_git():
+        console.complain(f"started from inside of git; {', '.join(pointing)} of its environment is not used")
     try:
         code = run(argv)
     finally:

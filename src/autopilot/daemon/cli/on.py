@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     if is_go and not args.dry_run:
         answer |= _turn_on(args)
         if not args.json:
-            _tell(answer["switch"], is_now=args.now, has_started=answer["started_daemon"])
+            _tell(answer, is_now=args.now)
     if args.json:
         console.say_json(answer)
     return ExitCode.OK if is_go else ExitCode.REFUSED
@@ -65,14 +65,18 @@ def _turn_on(args: argparse.Namespace) -> dict[str, Any]:
     from autopilot.daemon.cli import starter
 
     body = {"on": True, "until_ms": _until_ms(args), "ignore_window": args.now}
-    has_started = starter.ensure_daemon()
+    started = starter.ensure_daemon()
     answer = door.ask("POST", "/v1/switch", body, alone=lambda desk: _alone(desk, body))
-    return {**answer, "started_daemon": has_started}
+    return {**answer, "started_daemon": bool(started), "started_by": started}
 
 
-def _tell(switch: dict[str, Any], *, is_now: bool, has_started: bool) -> None:
-    if has_started:
+def _tell(answer: dict[str, Any], *, is_now: bool) -> None:
+    switch = answer["switch"]
+    if answer["started_by"] == "terminal":
         console.say("a daemon was started; it runs until `autopilot daemon stop`, a log-out or a reboot")
+        console.say("as a service it would come back by itself: autopilot install")
+    elif answer["started_by"]:
+        console.say(f"the service was started by {answer['started_by']}")
     until = f" until {shape.when(switch['until_ms'])}" if switch["until_ms"] else ""
     console.say(f"on: tickets are launched{' from now on' if is_now else ' inside the window'}{until}")
     console.say("in the morning: autopilot digest")

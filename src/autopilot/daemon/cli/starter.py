@@ -1,4 +1,4 @@
-"""Starts the daemon beside this terminal when none listens, and stops it; it ends with the login session."""
+"""Starts the daemon when none listens, by its service or else beside this terminal; and stops it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from autopilot.daemon.api import client
 from autopilot.schemas.errors import AutopilotError, TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
-    from autopilot.config.proc import Child, ProcessId
+    from autopilot.config.proc import ProcessId
 
 WAIT_S = 30.0
 POLL_S = 0.05
@@ -25,20 +25,27 @@ _SLOW_LOOK = 1 / 20
 """A look counts so little while the daemon says that it is checking: ten minutes in all."""
 
 
-def ensure_daemon() -> bool:
-    """Make sure that a daemon listens and stays; say whether one had to be started.
+def ensure_daemon() -> str:
+    """Make sure that a daemon listens and stays; say who started it now: `terminal` or an init system.
 
     Raises:
         TransientError: it was started but did not come up, or an earlier one is still on its way out.
     """
     paths = find_paths()
     if _is_up(paths):
-        return False
+        return ""
     from autopilot.config import environ
     from autopilot.config.clock import SystemClock
+    from autopilot.daemon import keeping
 
-    start_daemon(paths, environ.current(), SystemClock())
-    return True
+    clock = SystemClock()
+    init = keeping.installed(clock)
+    if init is None:
+        start_daemon(paths, environ.current(), clock)
+        return "terminal"
+    keeping.start(init)
+    _wait(paths, lambda: bool(keeping.has_failed(init)))
+    return init.init
 
 
 def _is_up(paths: Paths) -> bool:
@@ -71,7 +78,7 @@ def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> None:
     argv = [sys.executable, "-P", "-m", "autopilot.daemon.cli", "daemon", "run"]
     child = proc.spawn(argv, cwd=paths.state, env=_anywhere(env), output=log)
     try:
-        _wait(paths, child)
+        _wait(paths, lambda: child.poll() is not None)
     except BaseException:
         proc.kill_tree(child.id, grace_s=GRACE_S, clock=clock)
         raise
@@ -83,21 +90,25 @@ def _anywhere(env: Mapping[str, str]) -> dict[str, str]:
     return {**env, "AUTOPILOT_HOME": str(Path(home).expanduser().absolute())} if home else dict(env)
 
 
-def _wait(paths: Paths, child: Child) -> None:
+def _wait(paths: Paths, has_ended: Callable[[], bool]) -> None:
     pause, looks = Event(), WAIT_S / POLL_S
     while looks > 0:
         pause.wait(POLL_S)
         try:
             health = client.call(paths.control_socket, "GET", "/v1/health")
         except AutopilotError:
-            looks = looks - 1 if child.poll() is None else 0
+            looks = 0 if has_ended() else looks - 1
             continue
         if health["status"] == "ok":
             return
         looks -= _SLOW_LOOK  # it lives, and reads a large database
+    from autopilot.daemon.starts import failed_starts
+
     log = paths.logs / "daemon.out"
+    failed = failed_starts(paths)
     tail = log.read_text(encoding="utf-8", errors="replace")[-1000:] if log.exists() else ""
-    what = f"the daemon did not come up: {tail.strip() or 'it said nothing'}"
+    said = tail.strip() or (failed.reason if failed else "it said nothing")
+    what = f"the daemon did not come up: {said}"
     raise TransientError("daemon-not-up", what, hint=f"its log is {log}")
 
 

@@ -53,6 +53,9 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "config": "show, check or describe the configuration",
         "gc": "show what can be cleaned up, or clean it up",
         "daemon": "run the daemon in the foreground, or stop the one that runs",
+        "install": "make the daemon a service of this user",
+        "uninstall": "stop and remove the service; the queue stays",
+        "service": "show how the installed service is",
         "demo": "watch three tickets go through the whole machine",
         "completion": "print shell completion",
     }

@@ -87,6 +87,7 @@ def _worktree(
 def _removing(desk: Desk) -> Iterator[Item]:
     """Give what was decided on before and only waits to be deleted."""
     places = [desk.paths.worktrees, desk.paths.worktrees / TRASH, desk.paths.runs, *_entries(desk.paths.runs)]
+    places += _entries(desk.paths.salvage)
     for place in places:
         for path in waiting(place) if not place.is_symlink() else ():
             yield Item(kind="removing", path=path, may_go=True, why="a removal that was not finished")

@@ -37,7 +37,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, answers: Iterator[bool | None]) -
 
 def test_a_daemon_that_stays_is_kept(monkeypatch: pytest.MonkeyPatch, started: list[object]) -> None:
     answering(monkeypatch, iter([False]))
-    assert starter.ensure_daemon() is False
+    assert starter.ensure_daemon() == ""
     assert started == []
 
 
@@ -45,7 +45,7 @@ def test_the_end_of_a_draining_daemon_is_awaited_and_another_is_started(
     monkeypatch: pytest.MonkeyPatch, started: list[object]
 ) -> None:
     answering(monkeypatch, iter([True, True, None]))
-    assert starter.ensure_daemon() is True
+    assert starter.ensure_daemon() == "terminal"
     assert len(started) == 1
 
 

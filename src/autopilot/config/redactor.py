@@ -1,0 +1,123 @@
+"""Takes credentials out of a stream of bytes on its way into a log, also those that two pieces share.
+
+Must not change anything else: what reads the stream reads JSON. What could be the beginning of a credential
+is held back until more comes, and never more than a little.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from autopilot.config import tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MIN_SECRET_CHARS = 8
+MAX_HELD_BYTES = 16 * 1024
+_STARS = b"***"
+_BEGINNINGS = tuple(beginning.encode("ascii") for beginning in tokens.BEGINNINGS)
+_VALUE = re.compile(tokens.VALUE.pattern.encode("ascii"), tokens.VALUE.flags & (re.VERBOSE | re.DOTALL))
+_LOGIN = re.compile(tokens.LOGIN.encode("ascii"))
+_KEY = b"-----BEGIN "
+_KEY_END = b"-----END"
+_URL = b"://"
+_OPEN = re.compile(rb"[A-Za-z0-9_.=-]*\Z")
+_OPEN_URL = re.compile(rb"[^/@\s\"\\<>{}|^`]*\Z")
+
+
+class Redactor:
+    """One stream's; `secrets` are values that must not be seen whatever they look like."""
+
+    def __init__(self, secrets: Iterable[str] = ()) -> None:
+        """Learn the values, as they are and as JSON and addresses write them."""
+        known = {way for secret in secrets if len(secret) >= MIN_SECRET_CHARS for way in _ways(secret)}
+        self._known = sorted(known, key=len, reverse=True)
+        self._beginnings = (*self._known, *_BEGINNINGS, _KEY, _URL)
+        self._held = self._last = b""
+
+    def feed(self, piece: bytes) -> bytes:
+        """Take the next piece and give what may be written now."""
+        data = self._without_known(self._held + piece)
+        start = self._open_from(data)
+        self._held = data[start:]
+        return self._without_forms(data[:start])
+
+    def end(self) -> bytes:
+        """Give what was held back, when nothing more comes."""
+        rest, self._held = self._held, b""
+        return self._without_forms(rest)
+
+    def _without_known(self, data: bytes) -> bytes:
+        for secret in self._known:
+            data = data.replace(secret, _STARS)
+        return data
+
+    def _open_from(self, data: bytes) -> int:
+        """Say from where on the end of this could be a credential that has not come to its end."""
+        size, first = len(data), max(0, len(data) - MAX_HELD_BYTES)
+        key = data.rfind(_KEY, first)
+        start = min(
+            size if key < 0 or data.find(_KEY_END, key) >= 0 else key,
+            _unfinished(data, _URL, first, _OPEN_URL),
+            *(_unfinished(data, beginning, first, _OPEN) for beginning in _BEGINNINGS),
+            *(size - _shared(data, beginning) for beginning in self._beginnings),
+        )
+        return max(first, start)
+
+    def _without_forms(self, data: bytes) -> bytes:
+        """Take out what looks like a credential; whether one begins depends on the byte before it."""
+        last, self._last = self._last, data[-1:] or self._last
+        whole = last + data
+        spans = sorted(_found(whole))
+        return _cut_out(whole, spans)[len(last) :] if spans else data
+
+
+def _found(data: bytes) -> Iterator[tuple[int, int]]:
+    """Find what looks like a credential. Each form is looked for where one of its beginnings stands only."""
+    for beginning in (*_BEGINNINGS, _KEY):
+        at = data.find(beginning)
+        while at >= 0:
+            if match := _VALUE.match(data, at):
+                yield match.span()
+            at = data.find(beginning, match.end() if match else at + 1)
+    at = data.find(_URL)
+    while at >= 0:
+        if match := _LOGIN.match(data, at + len(_URL)):
+            yield match.span()
+        at = data.find(_URL, at + len(_URL))
+
+
+def _cut_out(data: bytes, spans: list[tuple[int, int]]) -> bytes:
+    parts, last = [], 0
+    for start, end in spans:
+        if start >= last:
+            parts += [data[last:start], _STARS]
+        last = max(last, end)
+    return b"".join((*parts, data[last:]))
+
+
+def _ways(secret: str) -> set[bytes]:
+    """Write a value as it is, as a JSON text holds it, and as an address does."""
+    written = (
+        secret,
+        json.dumps(secret)[1:-1],
+        json.dumps(secret, ensure_ascii=False)[1:-1],
+        quote(secret, ""),
+    )
+    return {way.encode("utf-8", "surrogatepass") for way in written}
+
+
+def _shared(data: bytes, beginning: bytes) -> int:
+    """Measure how much of a beginning the data ends with, if not all of it."""
+    longest = min(len(beginning) - 1, len(data))
+    return next((size for size in range(longest, 0, -1) if data.endswith(beginning[:size])), 0)
+
+
+def _unfinished(data: bytes, beginning: bytes, first: int, rest: re.Pattern[bytes]) -> int:
+    """Find the last beginning after which everything, up to the end, could belong to it."""
+    at = data.rfind(beginning, first)
+    return at if at >= 0 and rest.match(data, at + len(beginning)) else len(data)

@@ -1,0 +1,54 @@
+"""A unit of its own for a child that must outlive the daemon: systemd ends what is left in the daemon's.
+
+Must not keep a child from starting: without a manager that answers it starts as it is, and ends with us.
+Source: systemd.kill(5), KillMode=mixed; systemd-run(1), --scope: the program replaces it, so the pid stays.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autopilot.launchd.service import MARK
+from autopilot.launchd.systemd_units import INIT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_RUNTIME = "XDG_RUNTIME_DIR"
+_TIMEOUT_S = 1.0
+
+
+def apart(
+    argv: tuple[str, ...], env: Mapping[str, str], *, key: str, ours: Mapping[str, str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Give the command line and environment with which a child starts in a unit of its own.
+
+    Args:
+        argv: the child's command line.
+        env: its environment.
+        key: names it in the unit's name.
+        ours: our own environment: only the daemon of an installed service has a unit that ends its children.
+    """
+    runtime = ours.get(_RUNTIME, "")
+    program = shutil.which("systemd-run", path=env["PATH"])
+    if ours.get(MARK) != INIT or program is None or not _answers(runtime):
+        return argv, dict(env)
+    unit = f"autopilot-{key}-{secrets.token_hex(3)}"
+    named = (f"--unit={unit}", f"--description=autopilot {key}")
+    options = ("--user", "--scope", "--quiet", "--collect", *named)
+    own = () if _RUNTIME in env else ("env", "-u", _RUNTIME)  # it is for systemd-run alone
+    return (program, *options, "--", *own, *argv), {**env, _RUNTIME: runtime}
+
+
+def _answers(runtime: str) -> bool:
+    """Tell whether the user manager listens on its own socket, which needs no bus."""
+    with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conn:
+        conn.settimeout(_TIMEOUT_S)
+        conn.connect(str(Path(runtime) / "systemd" / "private"))
+        return True
+    return False

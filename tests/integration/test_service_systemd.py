@@ -1,0 +1,161 @@
+"""The installed service under a real systemd: start, stall, crash, too many of them, stop, and end."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from autopilot.schemas.events import Event
+from tests.support.init_system import PATIENCE_S, Machine, booted
+from tests.support.serviced import UNIT, Serviced
+from tests.support.wait import wait_until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.needs(binary="systemctl", apt="systemd"),
+    pytest.mark.needs(binary="dbus-cleanup-sockets", apt="dbus"),
+]
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with booted() as made:
+        yield made
+
+
+@pytest.fixture
+def night(machine: Machine) -> Iterator[Serviced]:
+    made = Serviced(machine)
+    yield made
+    made.remove()
+
+
+def files(night: Serviced) -> list[str]:
+    """What lies in the folder of the user's units."""
+    return sorted(str(path.relative_to(night.units)) for path in night.units.rglob("*"))
+
+
+def assert_hardened(night: Serviced) -> None:
+    """Every key that was written is in force: read back from the manager and from the process."""
+    status = night.machine.proc(night.machine.main_pid(), "status")
+    facts = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
+    assert (facts["NoNewPrivs"], facts["Seccomp"], facts["Umask"]) == ("1", "2", "0077")
+    wanted = (
+        "RestrictRealtime",
+        "SystemCallArchitectures",
+        "RestrictAddressFamilies",
+        "SystemCallErrorNumber",
+    )
+    shown = night.machine.shown(UNIT, *wanted, "KillMode", "OOMPolicy", "TimeoutStopUSec", "TimeoutAbortUSec")
+    assert shown.pop("RestrictAddressFamilies").split() != []
+    assert shown == {
+        "RestrictRealtime": "yes",
+        "SystemCallArchitectures": "native",
+        "SystemCallErrorNumber": "1",
+        "KillMode": "mixed",
+        "OOMPolicy": "continue",
+        "TimeoutStopUSec": "38s",
+        "TimeoutAbortUSec": "15s",
+    }
+
+
+@pytest.mark.field_report("DMN-006", "DMN-012")
+def test_an_installation_serves_says_so_and_leaves_nothing_but_the_queue(night: Serviced) -> None:
+    night.paths.state.mkdir(parents=True)
+    (night.paths.state / "daemon.lock").write_text("1 5 an-earlier-boot\n")  # a number that lives again
+    night.own_all()
+    night.install()
+    wait_until(
+        lambda: "0 under way" in night.machine.shown(UNIT, "StatusText").values(), PATIENCE_S, "a beat"
+    )
+    shown = night.machine.shown(UNIT, "Type", "NRestarts", "UnitFileState", "WatchdogUSec")
+    assert shown == {
+        "Type": "notify",
+        "NRestarts": "0",
+        "UnitFileState": "enabled",
+        "WatchdogUSec": "1min 30s",
+    }
+    assert_hardened(night)
+    before = {path: (night.units / path).stat().st_mtime_ns for path in files(night)}
+    again = night.json("install")
+    assert {file["act"] for file in again["files"]} == {"same"}
+    assert {path: (night.units / path).stat().st_mtime_ns for path in files(night)} == before
+    status = night.json("service", "status")
+    assert (status["notes"], status["service"]["pid"]) == ([], status["daemon"]["pid"])
+    night.ok("add", "Mend it")
+    said = night.ok("uninstall")
+    assert str(night.paths.state) in said
+    assert files(night) == []
+    assert night.machine.shown(UNIT, "LoadState")["LoadState"] == "not-found"
+    assert night.machine.systemctl("list-units", "--all", "--plain", "--no-legend", "autopilot*").out == ""
+    assert night.json("list")["tickets"][0]["title"] == "Mend it"
+    assert night.ok("uninstall").startswith("no service is installed")
+
+
+def test_a_loop_that_stands_still_is_ended_and_started_anew(night: Serviced) -> None:
+    night.install(WatchdogSec="3", RestartSec="100ms")
+    before = night.machine.main_pid()
+    night.machine.signal(before, signal.SIGSTOP)
+    night.wait_until_up(besides=before)
+    assert night.machine.shown(UNIT, "NRestarts")["NRestarts"] == "1"
+    assert len(night.events(Event.DAEMON_READY)) == 2
+
+
+def test_a_run_outlives_the_crash_of_the_daemon_in_its_own_scope_and_is_published(
+    night: Serviced,
+) -> None:
+    night.install(RestartSec="100ms")
+    runner = night.begin_run()
+    unit = night.machine.proc(runner, "cgroup").strip().rpartition("/")[2]
+    assert unit.startswith("autopilot-T-1-")
+    assert unit.endswith(".scope")
+    assert "XDG_RUNTIME_DIR" not in night.machine.proc(runner, "environ")
+    before = night.machine.main_pid()
+    night.kill(before)
+    night.wait_until_up(besides=before)
+    assert night.wait_for(Event.RUN_ADOPTED)["pid"] == runner
+    night.let_go()
+    ticket = night.wait_for_state("T-1", "published")
+    assert ticket["attempts"] == 1
+    wait_until(lambda: not night.machine.proc(runner, "cgroup"), PATIENCE_S, "the runner is gone")
+
+
+@pytest.mark.field_report("DMN-047")
+def test_too_many_crashes_are_given_up_and_told_and_a_person_starts_it_again(night: Serviced) -> None:
+    night.install(RestartSec="50ms", StartLimitBurst="3")
+    for _ in range(3):
+        pid = night.wait_until_up()
+        night.kill(pid)
+        wait_until(lambda pid=pid: night.machine.main_pid() != pid, PATIENCE_S, "it is gone")  # type: ignore[misc]
+    told = night.wait_for(Event.DAEMON_GIVEN_UP)
+    assert "given up" in told["why"]
+    wait_until(lambda: night.state() == "failed", PATIENCE_S, "it starts no more")
+    assert "the service was given up" in night.ok("status")
+    night.ok("on")
+    night.wait_until_up()
+    assert "given up" not in night.ok("status")
+
+
+def test_a_configuration_that_cannot_be_used_is_not_tried_again_and_again(night: Serviced) -> None:
+    night.install()
+    night.machine.systemctl("stop", UNIT)
+    good = night.paths.config_file.read_text()
+    night.paths.config_file.write_text("no such key = 1\n")
+    night.machine.systemctl("start", UNIT)
+    shown = night.machine.shown(UNIT, "ActiveState", "NRestarts", "ExecMainStatus")
+    assert shown == {"ActiveState": "failed", "NRestarts": "0", "ExecMainStatus": "78"}
+    night.paths.config_file.write_text(good)
+    assert night.json("status")["failed_starts"]["count"] >= 1
+
+
+def test_a_stop_drains_and_gives_the_ticket_back_without_an_attempt(night: Serviced) -> None:
+    night.install()
+    runner = night.begin_run()
+    assert night.machine.systemctl("stop", UNIT).code == 0
+    shown = night.machine.shown(UNIT, "ActiveState", "Result")
+    assert shown == {"ActiveState": "inactive", "Result": "success"}
+    assert not night.machine.proc(runner, "cgroup")
+    ticket = night.json("show", "T-1")["ticket"]
+    assert (ticket["state"], ticket["attempts"]) == ("queued", 0)

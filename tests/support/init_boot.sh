@@ -1,0 +1,52 @@
+# Becomes systemd as the first process of its namespaces. Arguments: name, number and home of its one user, then the
+# folders that he must be able to read.
+# The host's units, generators, /run and accounts are covered first: nothing of the host is started or changed.
+set -e
+name=$1 uid=$2 home=$3
+mount --make-rprivate /
+mount -t tmpfs -o mode=755 tmpfs /run
+mkdir -p /run/systemd/system /run/dbus /run/user /run/lock /run/log
+umount -l /sys/fs/cgroup 2>/dev/null || true
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
+for file in passwd group shadow; do cp -p /etc/$file /run/$file; done
+echo "$name:x:$uid:$uid::$home:/bin/sh" >>/run/passwd
+echo "$name:x:$uid:" >>/run/group
+echo "$name:*:19000:0:99999:7:::" >>/run/shadow
+for file in passwd group shadow; do mount --bind /run/$file /etc/$file; done
+mkdir -p /etc/systemd/user /var/lib/systemd
+for folder in /etc/systemd/system /etc/systemd/user /var/lib/systemd \
+    /usr/lib/systemd/{system,user}-generators /usr/lib/systemd/user/default.target.wants \
+    /usr/lib/systemd/system/{sysinit,basic,sockets,local-fs,multi-user,timers,graphical}.target.wants; do
+    [ ! -d "$folder" ] || mount -t tmpfs -o mode=755 tmpfs "$folder"
+done
+for unit in remount-fs binfmt sysctl modules-load tmpfiles-setup udevd journald; do
+    ln -s /dev/null /etc/systemd/system/systemd-$unit.service
+done
+for target in sysinit basic night; do
+    printf '[Unit]\nDescription=%s\nDefaultDependencies=no\nAllowIsolate=yes\n' $target \
+        >/etc/systemd/system/$target.target
+done
+# An interpreter, or the code, may lie below a folder that is closed to others: such a folder is covered by an empty
+# one in which only what is needed stands.
+number=0
+for folder in "${@:4}"; do
+    number=$((number + 1))
+    mkdir -p /run/kept/$number
+    mount --bind "$folder" /run/kept/$number
+done
+for folder in "${@:4}"; do
+    above=
+    while IFS= read -r -d / part; do
+        above=$above${part:+/$part}
+        if [ -n "$above" ] && [ -d "$above" ] && [[ $(stat -c %A "$above") != *[xt] ]]; then
+            mount -t tmpfs -o mode=755 tmpfs "$above"
+        fi
+    done <<<"$folder/"
+done
+number=0
+for folder in "${@:4}"; do
+    number=$((number + 1))
+    [ -d "$folder" ] || { mkdir -p "$folder" && mount --bind /run/kept/$number "$folder"; }
+done
+export container=autopilot-test
+exec /lib/systemd/systemd --system --unit=night.target --log-target=console --log-level=info --show-status=0

@@ -1,0 +1,99 @@
+"""No credential reaches a log, however its pieces arrive; everything else does, unchanged."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from autopilot.config.redactor import MAX_HELD_BYTES, Redactor
+
+SECRET = 'correct-horse "battery" stäple/1'
+TOKEN = "gh" + "p_" + "a1B2" * 9
+ANTHROPIC = "sk-" + "ant-" + "api03-" + "a1B2" * 9
+KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQ" * 60 + "\n-----END RSA PRIVATE KEY-----"
+
+
+def through(*pieces: bytes, secrets: tuple[str, ...] = (SECRET,)) -> bytes:
+    redactor = Redactor(secrets)
+    return b"".join([*(redactor.feed(piece) for piece in pieces), redactor.end()])
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[start : start + size] for start in range(0, len(data), size)]
+
+
+@pytest.mark.field_report("SEC-010")
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 16, 61, 5000])
+@pytest.mark.parametrize(
+    "held",
+    [
+        SECRET,
+        json.dumps(SECRET),
+        json.dumps(SECRET, ensure_ascii=False),
+        TOKEN,
+        ANTHROPIC,
+        KEY,
+        json.dumps(KEY),
+        "AKI" + "A" + "ABCDEFGH12345678",
+    ],
+)
+def test_a_credential_is_taken_out_wherever_the_pieces_are_cut(held: str, size: int) -> None:
+    data = f'{{"text":"before {held} after"}}\n'.encode()
+    out = through(*cut(data, size))
+    bare = held.strip('"').encode()
+    assert bare not in out
+    assert bare[len(bare) // 2 :] not in out
+    assert out.startswith(b'{"text":"before ')
+    assert out.endswith(b' after"}\n')
+    assert b"***" in out
+
+
+def test_who_an_address_is_opened_as_is_taken_out() -> None:
+    assert through(b"postgres://app:hunter", b"22@db.example/x\n") == b"postgres://***@db.example/x\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"url":"https://x.example","mail":"a@b.example"}',
+        "risk-assessment-and-mitigation-of-everything task-manager-component-of-ours",
+        "https://x.example/a?b=c d@e",
+        "gh p_ sk- AKIA xox ghp_short",
+        "@scope/name and a://b",
+    ],
+)
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_what_is_no_credential_passes_unchanged(line: str, size: int) -> None:
+    data = line.encode() + b"\n"
+    assert through(*cut(data, size)) == data
+
+
+@given(st.lists(st.binary(max_size=60), max_size=12))
+def test_bytes_without_a_credential_pass_unchanged(pieces: list[bytes]) -> None:
+    whole = b"".join(pieces)
+    if b"://" not in whole:
+        assert through(*pieces) == whole
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40), st.integers(1, 30))
+def test_a_known_value_never_comes_through(before: bytes, after: bytes, size: int) -> None:
+    assert SECRET.encode() not in through(*cut(before + SECRET.encode() + after, size))
+
+
+def test_a_line_is_given_on_as_soon_as_it_is_complete() -> None:
+    redactor = Redactor((SECRET,))
+    assert redactor.feed(b'{"type":"result"}\n') == b'{"type":"result"}\n'
+
+
+def test_only_a_little_is_ever_held_back() -> None:
+    redactor = Redactor(())
+    given_on = redactor.feed(b"-----BEGIN PRIVATE KEY" + b"x" * (3 * MAX_HELD_BYTES))
+    assert len(redactor.end()) <= MAX_HELD_BYTES
+    assert len(given_on) <= 3
+
+
+def test_a_value_that_is_too_short_to_be_one_is_left_alone() -> None:
+    assert through(b"yes, a no\n", secrets=("no",)) == b"yes, a no\n"
