@@ -55,7 +55,7 @@ def rows_of(path: Path) -> list[Mapping[str, Any]]:
         ValueError: a line is no labelled use of a tool.
     """
     rows: list[Mapping[str, Any]] = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
         if not line.strip():
             continue
         row = json.loads(line)
@@ -92,10 +92,12 @@ def request_of(row: Mapping[str, Any]) -> GuardRequest:
 
 
 def judged(rows: Iterable[Mapping[str, Any]]) -> list[Judged]:
-    """Judge all rows, each by a guard of its own."""
+    """Judge all rows; rows with the same context share a guard."""
+    guards: dict[GuardContext, Guard] = {}
     answers = []
     for row in rows:
-        guard, request = Guard(context_of(row)), request_of(row)
+        context, request = context_of(row), request_of(row)
+        guard = guards.get(context) or guards.setdefault(context, Guard(context))
         start = time.perf_counter()
         decision = guard.decide(request)
         answers.append(Judged(row, decision, 1e6 * (time.perf_counter() - start)))

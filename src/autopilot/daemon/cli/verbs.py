@@ -49,6 +49,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "breaker": "show or reset the breakers",
         "backup": "copy the queue while it is in use, or list the copies",
         "restore": "put a backup in the place of the queue; the present one is moved aside",
+        "guard": "say whether an agent may run a command, and in which form",
         "doctor": "check this machine and configuration",
         "config": "show, check or describe the configuration",
         "gc": "show what can be cleaned up, or clean it up",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Parts = tuple[str, ...]
+_FILLINGS = ("", "x", "b", "s", "-dev", "-test", ".kts", ".local")
 _ANY_RUN = re.compile(f"[{ANY}{ONE}]+")
 
 
@@ -62,8 +63,19 @@ def _shape(part: str) -> str:
 
 
 def _begins(pattern: Parts, parts: Parts) -> bool:
-    marked = (part.replace("*", ANY).replace("?", ONE) for part in pattern)
-    return len(pattern) <= len(parts) and all(map(may_meet, marked, parts))
+    return len(pattern) <= len(parts) and all(map(_may_be, pattern, parts))
+
+
+def _may_be(pattern: str, part: str) -> bool:
+    """Whether a name with wildcards could become what a pattern means.
+
+    Two wildcards always have some name in common (`bun.lock*` and `*.log`: bun.lock.log), so a pattern stands
+    for its likely names, and for all of them only where both begin with the same letters.
+    """
+    if any(may_meet(pattern.replace("*", filling), part) for filling in _FILLINGS):
+        return True
+    beginnings = pattern.partition("*")[0], _ANY_RUN.split(part)[0]
+    return all(beginnings) and may_meet(pattern.replace("*", ANY), part)
 
 
 def may_meet(one: str, other: str) -> bool:

@@ -68,11 +68,14 @@ def _cmake(call: Call) -> None:
     call.act.unchanged(("*.cmake",), call.name)
     words = {word.text for word in call.args}
     if "--build" in words:
-        Form(
+        built = Form(
             "-v -j[:number] --build=write -t:word --target=word --config=word --parallel[=number] "
             "--verbose --clean-first",
-            "",
+            "number?",
         ).read(call)
+        for word in built.values("-t", "--target"):
+            if _OUTWARD.fullmatch(word.text):
+                raise Refused("cmake-target", f"cmake --target {word.text}: a run installs nothing")
     elif "--version" in words and len(words) == 1:
         return
     else:

@@ -49,7 +49,8 @@ def _with_rest(form: Form, rest: Form | None) -> Policy:
 _COMMANDS: Mapping[str, Policy] = MappingProxyType(
     {
         **same(_with_rest(Form(_BUILD, "text*"), _HARNESS), "test", "t", "bench"),
-        **same(_with_rest(Form(_BUILD, ""), None), "build", "b", "check", "c", "doc"),
+        **same(_with_rest(Form(_BUILD, ""), None), "build", "b", "check", "c"),
+        "doc": _with_rest(Form(f"{_BUILD} --no-deps --document-private-items", ""), None),
         "clippy": _with_rest(
             Form(f"{_BUILD} --no-deps --fix --allow-dirty --allow-staged", ""), _CLIPPY_LINTS
         ),

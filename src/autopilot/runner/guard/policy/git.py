@@ -43,6 +43,8 @@ def _git(call: Call) -> None:
         raise Refused(
             "git-command", _WHY_NOT.get(name) or f"git {name} is not for a run; accepted: {_ACCEPTED}"
         )
+    if name not in READING and any(word.text.startswith(":") for word in call.args):
+        raise Refused("pathspec", "files are named plainly, without the magic of a leading colon")
     policy(call.after(1, f"git {name}"))
 
 
@@ -63,6 +65,9 @@ def _restore(call: Call) -> None:
 
 def _reset(call: Call) -> None:
     given = Form("-qN --quiet --mixed --intent-to-add", "text*").read(call)
+    texts = [word.text for word in call.args]
+    if given.operands and given.operands[0].text != "HEAD" and "--" not in texts:
+        raise Refused("git-reset", "the branch does not move; to unstage: git restore --staged FILE")
     for index, word in enumerate(given.operands):
         if index or word.text != "HEAD":
             stage(call.act, word)

@@ -94,6 +94,9 @@ def _grep(call: Call) -> None:
     Form(_GREP, "tracked*" if has_pattern else "text tracked*").read(call)
 
 
+_BRANCH_QUESTIONS = ("--contains", "--no-contains", "--merged", "--no-merged")
+
+
 def _branch(call: Call) -> None:
     given = Form(
         "-alrvi --all --list --remotes --verbose --show-current --no-abbrev --abbrev=number "
@@ -101,10 +104,10 @@ def _branch(call: Call) -> None:
         "--column --no-column --sort=word --format=text --contains[=rev] --no-contains[=rev] "
         "--merged[=rev] --no-merged[=rev] "
         "--points-at=rev --ignore-case",
-        "rev*",
+        "text*",
     ).read(call)
-    asks = ("--contains", "--no-contains", "--merged", "--no-merged", "-l", "--list")
-    if given.operands and not given.has(*asks):
+    is_listing = given.has("-l", "--list")
+    if given.operands and not is_listing and not given.has(*_BRANCH_QUESTIONS):
         raise Refused("git-branch", "a run has its branch and makes no other; git branch --list shows")
 
 

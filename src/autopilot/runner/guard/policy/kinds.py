@@ -24,7 +24,14 @@ def any_text(act: Act, word: Word) -> None:
 
 
 def read(act: Act, word: Word) -> None:
-    """Take a file that is read; `-` is standard input."""
+    """Take a file that is read; `-` is standard input.
+
+    Several programs (pytest, mypy, tsc) take `@file` for a file of further arguments.
+    """
+    if word.text.startswith("@"):
+        raise Refused(
+            "argument-file", f"{word.text!r}: no file of arguments; a file so named is ./{word.text}"
+        )
     if word.text != "-":
         act.read(word)
 

@@ -32,7 +32,7 @@ _NODE = Form(
 _DASHES = Word("--")
 # A script's name says what it is for; these put something out into the world or install.
 _SCRIPT = re.compile(
-    r"(?!.*(publish|release|deploy|install|prepare|version|upload|postpack|prepack))[A-Za-z0-9_][A-Za-z0-9_:.-]*",
+    r"(?!.*(publish|release|deploy|install|prepare|version|upload|postpack|prepack))[A-Za-z0-9_][A-Za-z0-9_:-]*",
     re.IGNORECASE,
 )
 _USUAL = re.compile(
@@ -49,7 +49,7 @@ def _node(call: Call) -> None:
         return
     if not operands and given.has("-v", "--version"):
         return
-    if not operands or operands[0].text == "-":
+    if not operands or operands[0].text in {"-", "inspect", "debug"}:
         raise Refused(
             "inline-program", "node: no program on the command line or standard input: put it into a test"
         )

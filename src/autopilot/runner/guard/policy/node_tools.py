@@ -32,7 +32,7 @@ _TESTER = (
     "--no-threads --no-file-parallelism --pool=word --max-warnings=number --fix --ext=word --quiet "
     "--noEmit --check --no-bail --version --workers=number --filter=word"
 )
-WORDS_FOR_SCRIPTS = _TESTER.replace(" --config=read", "")
+WORDS_FOR_SCRIPTS = _TESTER.replace(" --config=read", " --workspace=text")
 _TSC = (
     "-pbwv -p:read --noEmit --project=read --build --pretty[={true|false}] "
     "--skipLibCheck[={true|false}] --strict[={true|false}] --incremental[={true|false}] --listFiles "

@@ -20,12 +20,12 @@ _DASHES = Word("--")
 
 def _interpreter(flags: str, checks: str = "") -> Policy:
     """Judge an interpreter: a script of the repository that the run did not write, or a check of syntax."""
-    form = Form(f"{flags} {checks} --version", "text*", stops=True)
+    form = Form(f"{flags} -v {checks} --version", "text*", stops=True)
     checking = tuple(checks.split())
 
     def judge(call: Call) -> None:
         given = form.read(call)
-        if given.has("--version") and not given.operands:
+        if given.has("--version", "-v") and not given.operands:
             return
         if not given.operands or given.operands[0].text == "-":
             raise Refused(
@@ -110,7 +110,7 @@ _COMPOSER = one_of(
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         **same(_interpreter("-eux", "-n"), "bash", "sh", "dash", "zsh"),
-        "ruby": _interpreter("-wvW", "-c"),
+        "ruby": _interpreter("-wW", "-c"),
         "php": _interpreter("-n", "-l"),
         "perl": _interpreter("-wT"),
         "lua": _interpreter(""),

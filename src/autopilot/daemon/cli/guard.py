@@ -1,0 +1,60 @@
+"""`autopilot guard explain`: what the command guard says to a command, and in which form it would be accepted.
+
+Runs nothing of what it is given.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from autopilot.daemon.cli import console
+from autopilot.schemas.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what is asked."""
+    parser.add_argument("act", choices=("explain",), help="judge one command, and say why")
+    parser.add_argument("command", help="the command line, quoted, or the path or address for another tool")
+    parser.add_argument("--tool", default="Bash", metavar="NAME", help="Bash (default), Write, Edit or WebFetch")
+    parser.add_argument("--worktree", metavar="DIR", help="the worktree it would run in (default: this folder)")
+    parser.add_argument(
+        "--written", action="append", default=[], metavar="FILE", help="a file the run wrote; may be repeated"
+    )
+    parser.add_argument(
+        "--host", action="append", default=[], metavar="NAME", help="a host that may be read from; may be repeated"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> ExitCode:
+    """Judge it as a run would; a refusal is exit code 3."""
+    from autopilot.runner.guard.judge import judge
+    from autopilot.runner.guard.verdict import GuardContext, GuardRequest
+
+    worktree = os.path.abspath(args.worktree or ".")  # noqa: PTH100 - the guard takes text
+    context = GuardContext(worktree, f"{worktree}.tmp", hosts=frozenset(args.host))
+    given = dict.fromkeys(("command", "file_path", "notebook_path", "url"), args.command)
+    decision = judge(GuardRequest(args.tool, given, written=frozenset(args.written)), context)
+    if args.json:
+        console.say_json(
+            {
+                "tool": args.tool,
+                "command": args.command,
+                "allowed": decision.allowed,
+                "code": decision.code,
+                "reason": decision.reason,
+                "writes": sorted(decision.writes),
+            }
+        )
+    elif decision.allowed:
+        console.say("allowed")
+        for path in sorted(decision.writes):
+            console.say(f"  writes  {console.line(path)}")
+    else:
+        console.say(f"refused ({decision.code})")
+        console.say(f"  {console.line(decision.reason)}")
+    return ExitCode.OK if decision.allowed else ExitCode.REFUSED
