@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.bench.measure import Bench, Row
 from tests.bench.rows import (
     depth,
+    guard,
     idle,
     latency,
     queues,
@@ -29,5 +30,6 @@ BENCHES: tuple[Bench, ...] = (
     stream.BENCH,
     worktrees.BENCH,
     restart.BENCH,
+    guard.BENCH,
 )
 ROWS: tuple[Row, ...] = tuple(row for bench in BENCHES for row in bench.rows)

@@ -1,4 +1,4 @@
-"""`autopilot guard explain`: what the command guard says to a command, and in which form it would be accepted.
+"""`autopilot guard explain`: what the command guard says to a command, and which form it would accept.
 
 Runs nothing of what it is given.
 """
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what is asked."""
     parser.add_argument("act", choices=("explain",), help="judge one command, and say why")
-    parser.add_argument("command", help="the command line, quoted, or the path or address for another tool")
-    parser.add_argument("--tool", default="Bash", metavar="NAME", help="Bash (default), Write, Edit or WebFetch")
-    parser.add_argument("--worktree", metavar="DIR", help="the worktree it would run in (default: this folder)")
+    parser.add_argument("command", help="the command line, quoted; for other tools a path or an address")
+    parser.add_argument("--tool", default="Bash", metavar="NAME", help="Bash (default), Write, WebFetch ...")
+    parser.add_argument("--worktree", metavar="DIR", help="where it would run (default: this folder)")
     parser.add_argument(
-        "--written", action="append", default=[], metavar="FILE", help="a file the run wrote; may be repeated"
-    )
-    parser.add_argument(
-        "--host", action="append", default=[], metavar="NAME", help="a host that may be read from; may be repeated"
+        "--written", action="append", default=[], metavar="FILE", help="a file that the run wrote; repeatable"
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Judge it as a run would; a refusal is exit code 3."""
+    from autopilot.config.load import load
+    from autopilot.config.paths import find_paths
     from autopilot.runner.guard.judge import judge
     from autopilot.runner.guard.verdict import GuardContext, GuardRequest
 
     worktree = os.path.abspath(args.worktree or ".")  # noqa: PTH100 - the guard takes text
-    context = GuardContext(worktree, f"{worktree}.tmp", hosts=frozenset(args.host))
+    hosts = frozenset(load(find_paths()).network.static_hosts)
+    context = GuardContext(worktree, f"{worktree}.tmp", hosts=hosts)
     given = dict.fromkeys(("command", "file_path", "notebook_path", "url"), args.command)
     decision = judge(GuardRequest(args.tool, given, written=frozenset(args.written)), context)
     if args.json:

@@ -180,7 +180,7 @@ class Act:
         suffixes = tuple(name[1:] for name in names if name.startswith("*"))
         plain = {name for name in names if not name.startswith("*")}
         for path in self.written | self.writes:
-            name = posixpath.basename(path)
+            name = fold(posixpath.basename(path))
             if name in plain or (suffixes and name.endswith(suffixes)):
                 raise Refused(
                     "build-file-changed",
@@ -194,7 +194,7 @@ class Act:
 
     def is_written(self, path: str) -> bool:
         """Whether this run wrote a file, or a whole folder above it."""
-        known = self.written | self.writes
+        known = self.written | set(map(fold, self.writes))
         folded = fold(path)
         if folded in known:
             return True
@@ -206,9 +206,9 @@ class Act:
 
     def note(self, path: str, *, is_tree: bool = False) -> None:
         """Remember a file as written; of a whole folder, what is in it too."""
-        self.writes.add(fold(path))
+        self.writes.add(path)
         if is_tree:
-            self.writes.add(f"{fold(path)}/")
+            self.writes.add(f"{path}/")
 
     def _spots(self, word: Word) -> list[Spot]:
         if word.is_computed:

@@ -69,9 +69,10 @@ def _folder(request: GuardRequest, context: GuardContext, places: Places) -> str
 
 
 def _written(request: GuardRequest, places: Places) -> frozenset[str]:
-    return frozenset(
-        fold(posixpath.normpath(posixpath.join(places.worktree, path))) for path in request.written
+    whole = (
+        path if path.startswith("/") else posixpath.join(places.worktree, path) for path in request.written
     )
+    return frozenset(fold(path if path.endswith("/") else posixpath.normpath(path)) for path in whole)
 
 
 def _bash(request: GuardRequest, context: GuardContext, places: Places) -> frozenset[str]:
@@ -80,8 +81,7 @@ def _bash(request: GuardRequest, context: GuardContext, places: Places) -> froze
     if request.given.get("dangerouslyDisableSandbox"):
         raise Refused("sandbox-off", "the sandbox stays on; run the command as it is")
     cwd = _folder(request, context, places)
-    before = _written(request, places)
-    return judge_line(_text(request, "command"), context, places, cwd=cwd, written=before) - before
+    return judge_line(_text(request, "command"), context, places, cwd=cwd, written=_written(request, places))
 
 
 def _edit(request: GuardRequest, context: GuardContext, places: Places) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from autopilot.runner.guard.act import Act
 from autopilot.runner.guard.lexer import parse
+from autopilot.runner.guard.names import fold
 from autopilot.runner.guard.policy.forms import Call
 from autopilot.runner.guard.policy.programs import POLICIES
 from autopilot.runner.guard.policy.refusals import WHY_NOT
@@ -42,6 +43,8 @@ class _Where(NamedTuple):
 
     after_success: frozenset[str]
     after_failure: frozenset[str]
+    now: frozenset[str]
+    """Where the last one ran; what it is piped into runs there too."""
 
 
 def judge_line(
@@ -52,33 +55,47 @@ def judge_line(
     Raises:
         Refused: some part of it is not accepted.
     """
-    where = _Where(frozenset({cwd}), frozenset({cwd}))
+    start = frozenset({cwd})
+    where = _Where(start, start, start)
+    writes: set[str] = set()
     for command in parse(text):
-        where, written = _step(command, where, context, places=places, written=written)
-    return written
+        folders = _folders(command.before, where)
+        act = Act(context, places, folders=tuple(sorted(folders)), written=written | set(map(fold, writes)))
+        if command.argv[0].text == "cd":
+            succeeded = _change_folder(command, act)
+        else:
+            succeeded = folders
+            _judge(command, act)
+        writes |= act.writes
+        where = _moved(command.before, where, folders, succeeded)
+    return frozenset(writes)
 
 
-def _step(
-    command: Simple, where: _Where, context: GuardContext, *, places: Places, written: frozenset[str]
-) -> tuple[_Where, frozenset[str]]:
-    is_chained = command.before in {"&&", "||"}
-    folders = {"&&": where.after_success, "||": where.after_failure}.get(
-        command.before, where.after_success | where.after_failure
-    )
+def _folders(joint: str, where: _Where) -> frozenset[str]:
+    match joint:
+        case "&&":
+            folders = where.after_success
+        case "||":
+            folders = where.after_failure
+        case "|":
+            folders = where.now
+        case _:
+            folders = where.after_success | where.after_failure
     if len(folders) > _MAX_FOLDERS:
         raise Refused("too-many-folders", "too many changes of folder in one line; send several calls")
-    act = Act(context, places, folders=tuple(sorted(folders)), written=written)
-    if command.argv[0].text == "cd":
-        succeeded = _change_folder(command, act)
-    else:
-        succeeded = folders
-        _judge(command, act)
-    failed = folders
-    if is_chained and command.before == "&&":
-        failed |= where.after_failure
-    elif is_chained:
-        succeeded |= where.after_success
-    return _Where(frozenset(succeeded), frozenset(failed)), act.written | act.writes
+    return folders
+
+
+def _moved(joint: str, before: _Where, now: frozenset[str], succeeded: frozenset[str]) -> _Where:
+    match joint:
+        case "|":  # no part of a pipeline changes the folder
+            return before
+        case "&&":
+            return _Where(succeeded, now | before.after_failure, now)
+        case "||":
+            return _Where(succeeded | before.after_success, now, now)
+        case _:
+            return _Where(succeeded, now, now)
 
 
 def _change_folder(command: Simple, act: Act) -> frozenset[str]:
