@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,24 @@ def test_a_damaged_queue_is_never_taken_for_an_empty_one(
     assert str(daemon.paths.database) in said
     with pytest.raises(AutopilotError):
         daemon.call("GET", "/v1/health")
+
+
+def test_a_daemon_that_is_older_than_its_queue_ends_and_says_so_and_touches_no_ticket(daemon: Daemon) -> None:
+    daemon.start()
+    daemon.call("POST", "/v1/tickets", title="Kept", repo="shop")
+    assert daemon.stop() == ExitCode.OK
+    with closing(sqlite3.connect(daemon.paths.database)) as conn, conn:
+        (ours,) = conn.execute("SELECT version_num FROM alembic_version").fetchone()
+        conn.execute("UPDATE alembic_version SET version_num = '9999'")
+    code, said = refused(daemon)
+    assert code == ExitCode.CONFIG
+    assert "newer than this program's" in said
+    assert "install the newer version again" in said
+    with closing(sqlite3.connect(daemon.paths.database)) as conn, conn:
+        assert conn.execute("SELECT title FROM tickets").fetchall() == [("Kept",)]
+        conn.execute("UPDATE alembic_version SET version_num = ?", (ours,))
+    daemon.start()
+    assert daemon.ticket("T-1")["state"] == "queued"
 
 
 def test_it_lets_a_caller_that_never_finishes_wait_no_longer_than_its_own_end(daemon: Daemon) -> None:

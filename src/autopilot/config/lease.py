@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -75,9 +76,19 @@ class LeaseWatch:
 
     def _follow(self) -> None:
         pause = threading.Event()
-        while not self.look():
-            pause.wait(self.pause_s)
-        self._on_lost()
+        while not self._has_told():
+            with suppress(MemoryError):
+                pause.wait(self.pause_s)
+
+    def _has_told(self) -> bool:
+        """Look, and tell of a lost lease. Without memory for it again and again: nobody else does."""
+        try:
+            if not self.look():
+                return False
+            self._on_lost()
+        except MemoryError:
+            return False
+        return True
 
 
 def _stamp(file: Path) -> tuple[int, int] | None:

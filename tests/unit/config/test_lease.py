@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -130,3 +131,30 @@ def test_who_is_told_is_told_once_from_a_thread_of_its_own(tmp_path: Path) -> No
     LeaseWatch(tmp_path / "lease", 0.05, clock=SystemClock(), on_lost=lambda: told.append("lost")).start()
     wait_until(lambda: told, 20, "it is told")
     assert told == ["lost"]
+
+
+class Starved(FakeClock):
+    """A clock that moves on at each look, and in between there is no memory to look with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.looks = 0
+
+    def monotonic_s(self) -> float:
+        self.looks += 1
+        if self.looks in {2, 3, 5}:
+            raise MemoryError
+        self.advance(1)
+        return super().monotonic_s()
+
+
+def test_a_look_without_memory_is_made_again_and_a_lost_lease_is_told_of_all_the_same(tmp_path: Path) -> None:
+    told, tried = threading.Event(), [MemoryError()]
+
+    def tell() -> None:
+        if tried:
+            raise tried.pop()
+        told.set()
+
+    LeaseWatch(tmp_path / "never renewed", 1.0, clock=Starved(), on_lost=tell).start()
+    assert told.wait(30)
