@@ -10,6 +10,7 @@ from autopilot.runner.state import read_state
 from autopilot.schemas.run import AgentSpec, Limits, Outcome, RunSpec
 from tests.support.agents import Agent, write_agent
 from tests.support.captures import claude
+from tests.support.claude_stand_in import replaying
 from tests.support.repos import Repo
 from tests.support.runs import Host, events_of, run_here
 from tests.support.small_project import small_repo
@@ -29,11 +30,9 @@ def command(agent: Agent, **changes: object) -> AgentSpec:
     )
 
 
-def replaying(folder: Path, name: str, *, code: int = 0, then: str = "") -> AgentSpec:
-    """Claude Code, as far as its output goes: the recorded stream, then the end."""
-    capture = claude(name)
-    body = f"say({capture.stdout!r})\n{then}\nsys.exit({code})"
-    return AgentSpec(name="claude", kind="claude", argv=(str(write_agent(folder, "claude", body).path),))
+def client(agent: Agent) -> AgentSpec:
+    """Claude Code, as far as the runner sees it."""
+    return AgentSpec(name="claude", kind="claude", argv=(str(agent.path),))
 
 
 def limits(**changes: object) -> Limits:
@@ -147,13 +146,13 @@ def test_a_flood_is_passed_over_or_cut_off_at_the_ceiling(host: Host, repo: Repo
 
 
 def test_a_usage_limit_tells_when_it_ends(host: Host, repo: Repo, tmp_path: Path) -> None:
-    result = run_here(host.spec(repo, replaying(tmp_path / "bin", "usage-limit", code=1)))
+    result = run_here(host.spec(repo, client(replaying(tmp_path / "bin", claude("usage-limit"), code=1))))
     assert (result.outcome, result.resets_ms) == (Outcome.USAGE_LIMIT, 1_800_000_000_000)
     assert result.usage.known
 
 
 def test_a_wrong_key_is_not_waited_for(host: Host, repo: Repo, tmp_path: Path) -> None:
-    spec = host.spec(repo, replaying(tmp_path / "bin", "error-401", then="forever()"))
+    spec = host.spec(repo, client(replaying(tmp_path / "bin", claude("error-401"), then="forever()")))
     result = run_here(spec)
     assert (result.outcome, result.code) == (Outcome.CREDENTIAL, "agent-not-authenticated")
     assert result.hint

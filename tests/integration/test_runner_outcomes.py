@@ -18,6 +18,7 @@ from autopilot.schemas.ticket import Exchange
 from tests.support import agents
 from tests.support.agents import Agent, write_agent
 from tests.support.captures import claude
+from tests.support.claude_stand_in import replaying
 from tests.support.gitcmd import git
 from tests.support.repos import Repo, commit_files
 from tests.support.runs import Host, events_of, run_here
@@ -38,11 +39,9 @@ def command(agent: Agent, **changes: object) -> AgentSpec:
     )
 
 
-def replaying(folder: Path, name: str, *, code: int = 0, then: str = "") -> AgentSpec:
-    """Claude Code, as far as its output goes: the recorded stream, then the end."""
-    capture = claude(name)
-    body = f"say({capture.stdout!r})\n{then}\nsys.exit({code})"
-    return AgentSpec(name="claude", kind="claude", argv=(str(write_agent(folder, "claude", body).path),))
+def client(agent: Agent) -> AgentSpec:
+    """Claude Code, as far as the runner sees it."""
+    return AgentSpec(name="claude", kind="claude", argv=(str(agent.path),))
 
 
 def rounds_played(spec: RunSpec) -> int:
@@ -67,7 +66,7 @@ def test_an_agent_that_changes_nothing_ends_as_no_changes(host: Host, repo: Repo
 
 @pytest.mark.field_report("AGT-020")
 def test_no_change_after_refused_tools_names_them(host: Host, repo: Repo, tmp_path: Path) -> None:
-    result = run_here(host.spec(repo, replaying(tmp_path / "bin", "denials")))
+    result = run_here(host.spec(repo, client(replaying(tmp_path / "bin", claude("denials")))))
     assert (result.outcome, result.code) == (Outcome.NO_CHANGES, "no-changes-tools-refused")
     assert result.denials
     assert result.denials[0] in result.hint

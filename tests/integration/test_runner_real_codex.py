@@ -11,7 +11,7 @@ from autopilot.schemas.run import AgentSpec, Limits, Outcome
 from tests.support.codex_cli import KEY_VARIABLE, MODEL, client_argv
 from tests.support.fixtures import MakeModel
 from tests.support.model_server import ModelServer
-from tests.support.repos import Repo
+from tests.support.repos import Repo, make_repo
 from tests.support.responses_api import tool_results
 from tests.support.runs import Host, events_of, run_here
 from tests.support.scenarios import library
@@ -55,11 +55,12 @@ def test_the_real_client_mends_the_file_and_its_tokens_are_priced(
 
 
 def test_commands_of_the_real_client_do_not_see_its_key(
-    host: Host, repo: Repo, make_model: MakeModel, codex_binary: Path
+    host: Host, tmp_path: Path, make_model: MakeModel, codex_binary: Path
 ) -> None:
-    model = make_model(Scenario((library.codex_shell("env"), Step("Done."))))
-    result = run_here(host.spec(repo, client(codex_binary, model)))
-    assert result.outcome is Outcome.NO_CHANGES
+    check = "env\n" + small_project().files["check.sh"]
+    repo = make_repo(tmp_path / "theirs", project=small_project(), extra_files={"check.sh": check})
+    model = make_model(Scenario((library.codex_shell("sh check.sh"), Step("Done."))))
+    run_here(host.spec(repo, client(codex_binary, model)))
     (told,) = tool_results(model.requests()[-1].body)
     assert "AUTOPILOT_UNATTENDED=1" in told
     assert "made-up-key" not in told

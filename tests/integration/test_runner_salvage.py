@@ -15,8 +15,8 @@ from autopilot.runner.worktree import TRASH
 from autopilot.schemas.run import AgentSpec, Outcome, RunSpec
 from autopilot.schemas.salvage import Salvage
 from tests.support import repo_traps
-from tests.support.agents import write_agent
 from tests.support.captures import claude
+from tests.support.claude_stand_in import write_client
 from tests.support.gitcmd import git
 from tests.support.repos import Repo, commit_files, make_repo
 from tests.support.runs import Host, events_of, run_here
@@ -88,6 +88,7 @@ def test_an_attempt_after_a_usage_limit_goes_on_from_the_commit_that_was_made(
 ) -> None:
     capture = claude("usage-limit")
     body = f"""
+    start()
     open("answer.txt", "w").write("right\\n")
     git("add", "-A")
     git("commit", "-q", "-m", "The right answer")
@@ -95,7 +96,7 @@ def test_an_attempt_after_a_usage_limit_goes_on_from_the_commit_that_was_made(
     say({capture.stdout!r})
     sys.exit(1)
     """
-    agent = write_agent(tmp_path / "bin", "claude", body)
+    agent = write_client(tmp_path / "bin", body)
     first = host.spec(repo, AgentSpec(name="claude", kind="claude", argv=(str(agent.path),)))
     assert run_here(first).outcome is Outcome.USAGE_LIMIT
     second = host.spec(repo, host.agent([{"say": "It was nearly done."}]), attempt=2)

@@ -35,7 +35,12 @@ def test_command(policy: Policy, stack: str, base: Tree) -> Argv | None:
     return ("npm", "test") if stack == "backend-node" else None
 
 
+def own_commands(policy: Policy) -> tuple[Argv, ...]:
+    """List the commands of the policy, as they are typed: without the slot for our report."""
+    own = (policy.commands.setup, policy.commands.build, policy.commands.test)
+    return tuple(tuple(word for word in argv if REPORT_SLOT not in word) for argv in own if argv is not None)
+
+
 def allowed_commands(policy: Policy, stack: str) -> tuple[Argv, ...]:
     """List what the agent may run without being asked."""
-    own = (policy.commands.setup, policy.commands.build, policy.commands.test)
-    return (*(argv for argv in own if argv is not None), *_USUAL.get(stack, ()))
+    return (*own_commands(policy), *_USUAL.get(stack, ()))

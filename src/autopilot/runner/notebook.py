@@ -91,12 +91,19 @@ class Notebook:
         if not usage.known:
             self.meter = self.meter.lost_sight()
 
-    def take(self, report: AgentReport) -> None:
-        """Take over what an agent process that came to its end has told."""
+    def take(self, report: AgentReport, *, guarded: tuple[str, ...] = ()) -> None:
+        """Take over what an agent process that came to its end has told.
+
+        Args:
+            report: its report.
+            guarded: tools that the guard has refused and told of; some agents name them too, some do not.
+        """
         self.take_usage(report.usage)
         self.warn(report.warnings)
-        self.denials = tuple(dict.fromkeys((*self.denials, *report.denials)))
+        self.denials = tuple(dict.fromkeys((*self.denials, *report.denials, *guarded)))
         for denial in report.denials:
+            if denial in guarded:
+                continue
             self.barrier.add(by="tools", what=denial, code="denied")
         self.questions, self.resets_ms = report.questions, report.resets_ms
         self.final_text = report.final_text

@@ -5,7 +5,7 @@ Must not judge the work: that is the gates'. The agent's HOME is private, its en
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from autopilot.config import proc
@@ -13,9 +13,10 @@ from autopilot.config.environ import agent_environment
 from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Ending
 from autopilot.runner.agents.belongings import lay_out
-from autopilot.runner.agents.events import Asked, Hopeless, Limited, Spent, Spoke, UsedTool
+from autopilot.runner.agents.events import Acted, Asked, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.registry import new_agent
 from autopilot.runner.failure import RunFailure
+from autopilot.runner.sentry import BYPASSED, bypassed
 from autopilot.runner.shop import stopped
 from autopilot.runner.watch import Watch
 from autopilot.schemas.errors import CeilingError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from autopilot.runner.agents.adapter import Agent, Launch, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.runner.meter import Meter
+    from autopilot.runner.sentry import Sentry
     from autopilot.runner.shop import Shop
     from autopilot.schemas.errors import AutopilotError
     from autopilot.schemas.run import PaidPhase
@@ -37,6 +39,7 @@ _CEILING, _BUDGET, _HOPELESS = "ceiling", "phase-budget", "hopeless"
 _SPOKEN_CHARS = 500
 _MAX_SPOKEN = 2000
 _SPEND_PAUSE_S = 0.5
+_HOOK_S = 30.0
 # Maintenance that detaches itself would be ended with the agent, and leave half a pack behind each time.
 _GIT_CONFIG = """\
 [commit]
@@ -55,19 +58,23 @@ _TIMEOUTS: Mapping[str, str] = {
 }
 
 
-def play(shop: Shop, order: Order) -> AgentReport:
+def play(shop: Shop, order: Order, guard: Sentry | None = None) -> AgentReport:
     """Run the agent to its end and give its report; its usage is in the notebook, whatever happens.
 
     Raises:
-        RunFailure: it could not be started, or was stopped, also because its phase has used what it may.
+        RunFailure: it could not be started, or its guard answers wrongly, or it was stopped, also because its
+            phase has used what it may.
         CeilingError: it was stopped because the run has spent what it may.
         ConfigError: its configuration cannot work.
     """
     agent = new_agent(order.agent)
-    launch = agent.launch(order)
+    launch = agent.launch(order if guard is None else replace(order, guard=guard.command))
     lay_out(launch, order.private)
+    env = environment(shop, launch)
+    if guard is not None:
+        guard.prove(lambda event: _hook(shop, guard, env, event))
     shop.notebook.begin_process(order.phase)
-    ear = _Ear(shop, agent)
+    ear = _Ear(shop, agent, guard)
     log = shop.spec.run_dir / f"agent-{order.round_no}.log"
     watch = Watch(
         shop.spec.worktree, clock=shop.clock, no_progress_s=shop.spec.limits.no_progress_s, stop=shop.stop
@@ -77,7 +84,7 @@ def play(shop: Shop, order: Order) -> AgentReport:
     ended = proc.run(
         launch.argv,
         cwd=shop.spec.worktree,
-        env=environment(shop, launch),
+        env=env,
         output=log,
         stderr=log.with_suffix(".stderr.log"),
         stdin=launch.stdin,
@@ -90,6 +97,20 @@ def play(shop: Shop, order: Order) -> AgentReport:
         should_stop=watch.should_stop,
     )
     return _Close(shop, agent, ear, order).report(ended)
+
+
+def _hook(shop: Shop, guard: Sentry, env: Mapping[str, str], event: bytes) -> proc.Exit:
+    """Start the guard's command as the agent will, with one event."""
+    return proc.run(
+        guard.command,
+        cwd=shop.spec.worktree,
+        env=env,
+        output=shop.spec.run_dir / "agent-hook.log",
+        stdin=event,
+        clock=shop.clock,
+        wall_s=_HOOK_S,
+        should_stop=shop.stop,
+    )
 
 
 def environment(shop: Shop, launch: Launch) -> dict[str, str]:
@@ -109,14 +130,16 @@ def environment(shop: Shop, launch: Launch) -> dict[str, str]:
 class _Ear:
     """Hears the agent: turns its events into ours, and into a reason to stop it."""
 
-    def __init__(self, shop: Shop, agent: Agent) -> None:
-        self._shop, self._agent = shop, agent
+    def __init__(self, shop: Shop, agent: Agent, guard: Sentry | None) -> None:
+        self._shop, self._agent, self.guard = shop, agent, guard
         self._spoken = 0
         self._told: int | None = None
         self._told_s = 0.0
 
     def hear(self, chunk: bytes, watch: Watch) -> str | None:
         reasons = [self._take(event, watch) for event in self._agent.feed(chunk)]
+        if self.guard is not None:
+            self.guard.tell()
         return next(filter(None, reasons), None)
 
     def _take(self, event: AgentEvent, watch: Watch) -> str | None:
@@ -127,6 +150,8 @@ class _Ear:
                 watch.progressed()
                 if tool:
                     self._speak(Event.AGENT_USED_TOOL, tool=tool[:_SPOKEN_CHARS])
+            case Acted() if self.guard is not None:
+                return self.guard.acted()
             case Spoke(text):
                 self._speak(Event.AGENT_SPOKE, text=plain(text[: 4 * _SPOKEN_CHARS], max_chars=_SPOKEN_CHARS))
             case Asked(question):
@@ -181,7 +206,8 @@ class _Close:
             self._tell_end(ended, ended.stopped)
             raise self._why(ended.stopped)
         report = self.agent.finish(Ending(ended.code, ended.signal, plain(ended.stderr_tail)))
-        self.shop.notebook.take(report)
+        guarded = self.ear.guard.denials() if self.ear.guard is not None else ()
+        self.shop.notebook.take(report, guarded=guarded)
         self._tell_end(ended, report.code)
         if report.outcome is not None:
             raise RunFailure(report.outcome, report.code, report.message, hint=report.hint)
@@ -189,6 +215,8 @@ class _Close:
 
     def _tell_end(self, ended: proc.Exit, code: str) -> None:
         self.ear.tell_spend()
+        if self.ear.guard is not None:
+            self.ear.guard.tell()
         if ended.survivors:
             self.shop.notebook.warn([f"{len(ended.survivors)} processes of the agent could not be ended"])
         facts = {
@@ -214,6 +242,8 @@ class _Close:
         if reason == "output-ceiling":
             what = f"the agent printed more than {limits.output_bytes} bytes"
             return RunFailure(Outcome.AGENT_FAILED, "agent-output-ceiling", what, hint="see the agent's log")
+        if reason == BYPASSED:
+            return bypassed()
         return stopped(one_line(reason))
 
 

@@ -85,6 +85,7 @@ class Event(StrEnum):
     BREAKER_CLOSED = "breaker.closed"
     BUDGET_RESERVED = "budget.reserved"
     BUDGET_SETTLED = "budget.settled"
+    GUARD_REFUSED = "guard.refused"
     NETWORK_REFUSED = "network.refused"
     CEILING_REACHED = "ceiling.reached"
     AWAKE_HELD = "awake.held"

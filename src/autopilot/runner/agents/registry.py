@@ -69,6 +69,11 @@ def new_agent(spec: AgentSpec) -> Agent:
     return kind()
 
 
+def has_hooks(kind: str) -> bool:
+    """Tell whether this kind of agent asks the guard before it uses a tool."""
+    return kind in _NEEDS
+
+
 def own_variables(kind: str) -> tuple[str, ...]:
     """Name the variables with which this kind of agent signs in: it alone may see them."""
     return _OWN_VARIABLES.get(kind, ())

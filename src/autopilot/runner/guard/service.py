@@ -28,6 +28,7 @@ DEADLINE_S = 5.0
 MAX_EVENT_BYTES = 32 * 1024 * 1024
 CHUNK_BYTES = 65536
 MAX_REMEMBERED = 500
+MAX_ABOUT_CHARS = 1000
 YES = b"allow\n"
 NO = b"block\n"
 FAULT = Decision(allowed=False, code="guard-fault", reason="the guard failed, so this is refused")
@@ -39,6 +40,8 @@ class Blocked(NamedTuple):
     tool: str
     code: str
     reason: str
+    about: str = ""
+    """What the tool was to do: its command, file or address."""
 
 
 class GuardService:
@@ -106,16 +109,17 @@ class GuardService:
         """Answer one event that began to arrive at a moment of the monotonic clock."""
         if is_start(event):
             return YES
-        tool, decision = "", FAULT
+        tool, about, decision = "", "", FAULT
         try:
             request = request_of(event, self.written)
-            tool, decision = request.tool, self._decide(request)
+            tool, about = request.tool, _about(request)
+            decision = self._decide(request)
         except Refused as refused:
             decision = Decision(allowed=False, code=refused.code, reason=refused.reason)
         finally:
             if self._clock.monotonic_s() - since_s > self.deadline_s:
                 decision = Decision(allowed=False, code="too-late", reason="the guard took too long")
-            self._note(tool, decision)
+            self._note(tool, about, decision)
         if decision.allowed:
             return YES
         return NO + f"refused ({decision.code}): {decision.reason}\n".encode(errors="replace")
@@ -127,13 +131,18 @@ class GuardService:
         """Give the moment from which a question is timed."""
         return self._clock.monotonic_s()
 
-    def _note(self, tool: str, decision: Decision) -> None:
+    def _note(self, tool: str, about: str, decision: Decision) -> None:
         with self._lock:
             self._asked += 1
             if decision.allowed:
                 self._written |= decision.writes
             elif len(self._blocked) < MAX_REMEMBERED:
-                self._blocked.append(Blocked(tool, decision.code, decision.reason))
+                self._blocked.append(Blocked(tool, decision.code, decision.reason, about))
+
+
+def _about(request: GuardRequest) -> str:
+    found = (request.given.get(name) for name in ("command", "file_path", "notebook_path", "path", "url"))
+    return next((value[:MAX_ABOUT_CHARS] for value in found if isinstance(value, str)), "")
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):

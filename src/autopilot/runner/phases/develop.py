@@ -16,6 +16,7 @@ from autopilot.runner.message import without_places
 from autopilot.runner.phases import commit
 from autopilot.runner.phases.checking import check
 from autopilot.runner.prompt import Situation, write_prompt
+from autopilot.runner.sentry import sentry
 from autopilot.runner.session import over_budget, over_ceiling, play
 from autopilot.runner.untrusted import new_nonce
 from autopilot.runner.worktree import check_place
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from autopilot.runner.phases.commit import Taken
     from autopilot.runner.phases.init import Ready
+    from autopilot.runner.sentry import Sentry
     from autopilot.runner.shop import Shop
     from autopilot.schemas.run import Baseline
 
@@ -44,10 +46,15 @@ def develop(shop: Shop, ready: Ready, baseline: Baseline) -> int:
         RunFailure: it was not to be: no changes, a question, red gates, a limit, a failing agent.
         AutopilotError, OSError: something of ours could not be done.
     """
+    with sentry(shop, ready) as guard:
+        return _rounds(shop, ready, baseline, guard)
+
+
+def _rounds(shop: Shop, ready: Ready, baseline: Baseline, guard: Sentry | None) -> int:
     red, last_tree = "", ""
     taken: Taken | None = None
     for round_no in range(1, shop.spec.limits.rounds + 1):
-        _agent(shop, ready, baseline, round_no=round_no, red=red)
+        _agent(shop, ready, baseline, guard, round_no=round_no, red=red)
         taken = commit.take(shop, ready, summary=shop.notebook.final_text)
         if taken.problems:
             red, last_tree = "\n".join(taken.problems), ""
@@ -65,7 +72,9 @@ def develop(shop: Shop, ready: Ready, baseline: Baseline) -> int:
     raise _still_red(shop, taken)
 
 
-def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: str) -> None:
+def _agent(
+    shop: Shop, ready: Ready, baseline: Baseline, guard: Sentry | None, *, round_no: int, red: str
+) -> None:
     """Let the agent work for one round.
 
     Raises:
@@ -93,6 +102,7 @@ def _agent(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red: 
             left_micro_usd=shop.notebook.meter.left_micro_usd,
             allowed_commands=allowed_commands(ready.policy, ready.stack.name),
         ),
+        guard,
     )
     shop.notebook.final_text = without_places(spec, report.final_text)
     if report.questions:
