@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from autopilot.runner import sentry
+from autopilot.runner.guard.selftest import client_command
 from autopilot.runner.guard.service import GuardService
 from autopilot.schemas.run import Limits, Outcome, RunResult, RunSpec
 from tests.support.cell_clients import CLAUDE, CODEX, KEY, Client
@@ -167,7 +167,7 @@ class Silent(GuardService):
 @pytest.fixture
 def _silent_guard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     Silent.over.clear()
-    monkeypatch.setattr(sentry, "GuardService", Silent)
+    monkeypatch.setattr("autopilot.runner.sentry.GuardService", Silent)
     yield
     Silent.over.set()
 
@@ -184,9 +184,9 @@ sys.exit(subprocess.run(sys.argv[1:], input=event).returncode)
 @pytest.fixture
 def _hanging_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     """The hook's command hangs for one command of the agent, and is the real one for all else."""
-    real = sentry.client_command
     monkeypatch.setattr(
-        sentry, "client_command", lambda socket: (sys.executable, "-I", "-c", HANGING, *real(socket))
+        "autopilot.runner.sentry.client_command",
+        lambda socket: (sys.executable, "-I", "-c", HANGING, *client_command(socket)),
     )
 
 
@@ -220,7 +220,7 @@ HOSTILE_SETTINGS = {
 
 
 def hostile_files(mark: Path) -> dict[str, str]:
-    """What a repository may bring to turn a client: each piece that ran would leave a file beside the mark."""
+    """What a repository may bring to turn a client; whatever of it ran would leave a file by the mark."""
 
     def hooks(name: str) -> dict[str, Any]:
         touch = [{"hooks": [{"type": "command", "command": f"touch {mark}-{name}"}]}]
