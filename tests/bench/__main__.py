@@ -51,8 +51,9 @@ def _results(wanted: list[str], scale: Scale) -> Iterator[Result]:
         print(f"measuring {', '.join(rows)}", file=sys.stderr)
         for finding in bench.measure(scale):
             if finding.row in rows:
-                print(f"  {finding.row}: {amount(rows[finding.row], finding.value)}", file=sys.stderr)
-                yield Result(rows[finding.row], finding)
+                result = Result(rows[finding.row], finding)
+                print(f"  {finding.row}: {amount(result.row, result.value)}", file=sys.stderr)
+                yield result
 
 
 def _is_chosen(name: str, wanted: list[str]) -> bool:

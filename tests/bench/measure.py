@@ -8,7 +8,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
+
+FEW_ROUNDS = 3
+"""Of what takes long: enough for a median and a spread."""
 
 
 class Scale(NamedTuple):
@@ -30,6 +33,11 @@ class Scale(NamedTuple):
     """Files in a repository."""
     stream_mib: int
 
+    @property
+    def few(self) -> int:
+        """Rounds of what takes long."""
+        return min(FEW_ROUNDS, self.rounds)
+
 
 FULL = Scale("full", 15, 1_000_000, 20, 16, 120, 300, 60.0, 10_000, 5000, 8)
 QUICK = Scale("quick", 7, 100_000, 10, 16, 40, 100, 20.0, 2000, 2000, 4)
@@ -45,6 +53,8 @@ class Row(NamedTuple):
     unit: str
     """`x` for a ratio, else the unit of an amount."""
     bar: float | None
+    judged: Literal["median", "worst"] = "median"
+    """By the usual round, or by the worst, where a single one is one too many."""
 
 
 class Finding(NamedTuple):
@@ -58,6 +68,11 @@ class Finding(NamedTuple):
     def value(self) -> float:
         """The median."""
         return statistics.median(self.values)
+
+    @property
+    def worst(self) -> float:
+        """The highest."""
+        return max(self.values)
 
     @property
     def spread(self) -> tuple[float, float]:

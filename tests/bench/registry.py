@@ -8,6 +8,7 @@ from tests.bench.rows import (
     guard,
     idle,
     latency,
+    past,
     queues,
     restart,
     startup,
@@ -20,6 +21,7 @@ from tests.bench.rows import (
 BENCHES: tuple[Bench, ...] = (
     queues.BENCH,
     depth.BENCH,
+    past.BENCH,
     storm.BENCH,
     writers.BENCH,
     latency.CLAIM,

@@ -21,7 +21,12 @@ class Result(NamedTuple):
     @property
     def is_within(self) -> bool:
         """Whether the row keeps its bar; without one there is nothing to miss."""
-        return self.row.bar is None or self.finding.value <= self.row.bar
+        return self.row.bar is None or self.value <= self.row.bar
+
+    @property
+    def value(self) -> float:
+        """What the row is judged by."""
+        return self.finding.worst if self.row.judged == "worst" else self.finding.value
 
     @property
     def verdict(self) -> str:
@@ -48,6 +53,7 @@ class Entry(TypedDict):
     yardstick: str
     unit: str
     value: float
+    judged: str
     low: float
     high: float
     rounds: int
@@ -99,7 +105,8 @@ def _entry(result: Result) -> Entry:
         "ours": row.ours,
         "yardstick": row.yardstick,
         "unit": row.unit,
-        "value": round(finding.value, 4),
+        "value": round(result.value, 4),
+        "judged": row.judged,
         "low": round(low, 4),
         "high": round(high, 4),
         "rounds": len(finding.values),
@@ -116,7 +123,7 @@ def as_table(results: Sequence[Result], scale: Scale) -> str:
         row, finding = result
         low, high = (amount(row, value) for value in finding.spread)
         bar = "" if row.bar is None else amount(row, row.bar)
-        value, spread = amount(row, finding.value), f"{low} to {high}"
+        value, spread = amount(row, result.value), f"{low} to {high}"
         lines.append(f"{row.name:<34}{value:>12}{spread:>20}{bar:>10}  {result.verdict}")
         told = ", ".join(f"{name} {number:.4g}" for name, number in finding.notes.items())
         lines.append(f"    {row.ours}, against {row.yardstick}" + (f" ({told})" if told else ""))
@@ -130,7 +137,7 @@ def as_markdown(results: Sequence[Result], scale: Scale) -> str:
         row, finding = result
         low, high = (amount(row, value) for value in finding.spread)
         bar = "–" if row.bar is None else f"≤ {amount(row, row.bar)}"
-        cells = (f"`{row.name}`", amount(row, finding.value), f"{low} to {high}", bar, result.verdict)
+        cells = (f"`{row.name}`", amount(row, result.value), f"{low} to {high}", bar, result.verdict)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 

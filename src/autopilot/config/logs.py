@@ -13,9 +13,8 @@ import math
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
-
-import structlog
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
 
 from autopilot.config.logfile import LogFile
 from autopilot.config.paths import PRIVATE_DIR_MODE
@@ -62,7 +61,8 @@ class Log:
         self._write("error", event, facts)
 
     def _write(self, level: str, event: Event, facts: dict[str, object]) -> None:
-        if structlog.is_configured():
+        structlog: Any = sys.modules.get("structlog")  # it is there once `setup` was called
+        if structlog is not None and structlog.is_configured():
             bound: FilteringBoundLogger = structlog.get_logger(self.part)
             getattr(bound, level)(event, **facts)
 
@@ -75,7 +75,7 @@ class OpenLog:
 
     def close(self) -> None:
         """Close the file."""
-        structlog.reset_defaults()
+        _structlog().reset_defaults()
         if self.file is not None:
             self.file.close()
 
@@ -110,7 +110,7 @@ def setup(
         max_size_mib: size of one file before the next is begun.
         keep_files: how many files are kept.
     """
-    file = _open(folder / LOG_FILE, max_size_mib * _MIB, keep_files)
+    file, structlog = _open(folder / LOG_FILE, max_size_mib * _MIB, keep_files), _structlog()
     structlog.configure(
         processors=[_checked, _stamped(clock), _cleaned, _Shout(is_on=stderr), _as_json],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
@@ -118,6 +118,22 @@ def setup(
         cache_logger_on_first_use=False,
     )
     return OpenLog(file)
+
+
+def _structlog() -> Any:  # noqa: ANN401 - a module
+    """Import structlog, but not rich and pygments, which it takes for a terminal that a daemon has not.
+
+    They are 4 MB for as long as the daemon lives and a tenth of its start. Source: structlog/dev.py
+    """
+    if "structlog" not in sys.modules:
+        there = {"rich": sys.modules["rich"]} if "rich" in sys.modules else {}
+        sys.modules["rich"] = None  # type: ignore[assignment]  # so that importing it fails
+        try:
+            import_module("structlog")
+        finally:
+            del sys.modules["rich"]
+            sys.modules.update(there)
+    return sys.modules["structlog"]
 
 
 @dataclass(frozen=True, slots=True)

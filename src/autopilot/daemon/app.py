@@ -55,6 +55,8 @@ if TYPE_CHECKING:
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.lock import DaemonLock
 
+    Chore = Callable[[Shop], int | None]
+
 LONGEST_WAIT_S = 60.0
 """The scheduler wakes the loop; this is for the day it does not."""
 _GIVEN_UP = "check-given-up"
@@ -119,9 +121,10 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
     vigil = Vigil(keeper.find(shop.clock) if environ.current().get(MARK) else None)
-    digest = partial(write_digest_if_due, is_ready=drafts.are_told)
-    chores = (Doors(lock, control), drafts, digest, backups, Retention(), cleaner, Upkeep(), vigil)
-    loop = Loop(shop, chores=chores)
+    looked_after = chores(
+        Doors(lock, control), drafts=drafts, backups=backups, cleaner=cleaner, vigil=vigil
+    )
+    loop = Loop(shop, chores=looked_after)
     clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
     try:
         with ExitStack() as doors:
@@ -145,6 +148,14 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
     log.info(Event.DAEMON_STOPPED)
     return ExitCode.OK
+
+
+def chores(
+    doors: Doors, *, drafts: Drafts, backups: Backups, cleaner: Cleaner, vigil: Vigil
+) -> tuple[Chore, ...]:
+    """Give what is looked after on every tick, in its order."""
+    digest = partial(write_digest_if_due, is_ready=drafts.are_told)
+    return doors, drafts, digest, backups, Retention(), cleaner, Upkeep(), vigil
 
 
 def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event, *, inbox: Inbox) -> None:

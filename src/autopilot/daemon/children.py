@@ -19,7 +19,6 @@ from autopilot.daemon.supervisor import Launch
 from autopilot.daemon.version import own_code
 from autopilot.daemon.watch import Order
 from autopilot.launchd import awake, scope
-from autopilot.runner.agents.registry import own_variables
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -44,6 +43,8 @@ _SECRETS = "AUTOPILOT_SECRET_"
 
 def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
     """Say how the runner of a spec is started; its agent's credential is in its environment."""
+    from autopilot.runner.agents.registry import own_variables  # noqa: PLC0415 - an idle daemon needs no agent
+
     base = environ.current()
     env = environ.agent_environment(
         base,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
 from autopilot.daemon import demand, schedules
-from autopilot.daemon.digest import gather as digest
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -40,6 +39,8 @@ def write_digest_if_due(shop: Shop, *, is_ready: Callable[[Shop, int], bool] = _
     if found.is_open:
         if not is_ready(shop, found.due_ms):
             return found.next_ms
+        from autopilot.daemon.digest import gather as digest  # noqa: PLC0415 - once a day: half a MB
+
         written = digest.write(shop.store, shop.paths, shop.settings, shop.clock)
         logger("daemon").info(
             Event.DIGEST_WRITTEN, path=str(written), due_ms=found.due_ms, late_s=found.late_s

@@ -8,9 +8,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.paths import JUDGE_REPOSITORY, read_folder
-from autopilot.runner.chronicle import STATE_FILE
-from autopilot.runner.salvage import salvages
-from autopilot.runner.state import read_state
 from autopilot.schemas.errors import InvariantError
 
 if TYPE_CHECKING:
@@ -25,6 +22,9 @@ _MAX_PATCH_BYTES = 2_000_000
 
 def state_of(paths: Paths, ticket: str, run_id: str) -> AgentState | None:
     """Read a run's record from its folder, or else from what was saved of it."""
+    from autopilot.runner.chronicle import STATE_FILE  # noqa: PLC0415 - an idle daemon needs none
+    from autopilot.runner.state import read_state  # noqa: PLC0415 - as above
+
     try:
         return read_state(read_folder(paths, ticket, run_id, STATE_FILE) / STATE_FILE)
     except InvariantError:
@@ -71,5 +71,7 @@ def saved_patch(paths: Paths, ticket: str, run_id: str) -> str:
 
 
 def _salvages(paths: Paths, ticket: str) -> list[Salvage]:
+    from autopilot.runner.salvage import salvages  # noqa: PLC0415 - as above
+
     folder: Path = paths.salvage / ticket
     return [one for one in salvages(folder) if not one.is_empty] if folder.is_dir() else []

@@ -34,6 +34,7 @@ class StatePart(BaseModel):
     """A part with a closed set of keys; types are exact, so that a number in quotes is refused."""
 
     model_config = ConfigDict(
+        defer_build=True,  # as records do
         frozen=True,
         extra="forbid",
         strict=True,

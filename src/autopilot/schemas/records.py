@@ -28,13 +28,18 @@ Code = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$", max_length=64)]
 class Record(BaseModel):
     """A value of ours: frozen, no unknown keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="null", allow_inf_nan=False)
+    # Built when it is first used: no process uses more than a part of them, and each keeps all that it built.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", ser_json_inf_nan="null", allow_inf_nan=False, defer_build=True
+    )
 
 
 class Input(BaseModel):
     """A value from outside: frozen, no unknown keys, surrounding blanks dropped."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", str_strip_whitespace=True, allow_inf_nan=False, defer_build=True
+    )
 
     @field_validator("*", mode="before")
     @classmethod

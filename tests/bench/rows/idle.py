@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import multiprocessing
 import multiprocessing.connection
 import os
+import statistics
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
 
+from autopilot.daemon import app
+from autopilot.daemon.api.control import ControlServer
+from autopilot.daemon.api.routes import Routes
+from autopilot.daemon.backups import Backups
+from autopilot.daemon.doors import Doors
 from autopilot.daemon.drafts import Drafts
+from autopilot.daemon.gc.chore import Cleaner
+from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.store import writes
 from autopilot.daemon.store.rows import Claim
 from autopilot.schemas.run import Outcome, RunResult, Usage
 from tests.bench.house import daemon, folder
 from tests.bench.measure import Bench, Finding, Row, Scale
 from tests.support import queue
-from tests.support.shop import Stage
+from tests.support.shop import PlayedSupervisor, Stage
 
 _PROCESSOR, _MEMORY, _GROWTH = "idle, processor", "idle, memory", "growth"
 _FORK = multiprocessing.get_context("fork")
 _TICK_S = 20
+_TWO_DAYS_S = 48 * 3600
 _TICKS_PER_TICKET = 100
 _SETTLE_S = 2.0
 _NS_PER_S = 1e9
@@ -37,8 +45,10 @@ _NS_PER_S = 1e9
 _NAMES = """import sys
 from pathlib import Path
 import autopilot.daemon.app
+from autopilot.config import logs
 from autopilot.config.clock import SystemClock
 from autopilot.daemon.store.engine import open_store
+logs.setup(Path(sys.argv[1]).parent, clock=SystemClock(), stderr=False, max_size_mib=1, keep_files=1)
 open_store(Path(sys.argv[1]), SystemClock(), role="daemon").close()
 print("\\n".join(name for name in sys.modules if name.partition(".")[0] not in ("autopilot", "__main__")))"""
 _BARE = """import importlib, sys
@@ -52,23 +62,26 @@ print(psutil.Process().memory_info().rss)"""
 
 
 def _measure_daemon(scale: Scale) -> Iterator[Finding]:
-    spell_s, spells = scale.idle_s / 3, 3
+    """Each round is a start of its own: what a process is given at its start differs from one to the next."""
+    spell_s = scale.idle_s / scale.few
     with daemon() as up:
         up.stop()  # the first start made the queue, which takes the tools of migration
-        pid = up.start().pid
-        multiprocessing.connection.wait([], min(_SETTLE_S, spell_s))  # the start is over
-        shares = []
-        for _ in range(spells):
+        names = _python(_NAMES, up.environment(), str(up.paths.database))
+        shares, resident, bare = [], [], []
+        for _ in range(scale.few):
+            pid = up.start().pid
+            multiprocessing.connection.wait([], min(_SETTLE_S, spell_s))  # the start is over
             before_s = _processor_s(pid)
             multiprocessing.connection.wait([], spell_s)
             shares.append(100 * (_processor_s(pid) - before_s) / spell_s)
-        resident = psutil.Process(pid).memory_info().rss
-        up.stop()
-        names = _python(_NAMES, up.environment(), str(up.paths.database))
-        bare = [int(_python(_BARE, up.environment(), given=names)) for _ in range(min(3, scale.rounds))]
+            resident.append(psutil.Process(pid).memory_info().rss)
+            up.stop()
+            bare.append(int(_python(_BARE, up.environment(), given=names)))
+        up.start()  # for its end is awaited
     yield Finding(_PROCESSOR, tuple(shares), {"seconds": scale.idle_s})
-    values = tuple(resident / size for size in bare)
-    yield Finding(_MEMORY, values, {"ours_mb": resident / 1e6, "bare_mb": bare[0] / 1e6})
+    values = tuple(ours / packages for ours, packages in zip(resident, bare, strict=True))
+    notes = {"ours_mb": statistics.median(resident) / 1e6, "bare_mb": statistics.median(bare) / 1e6}
+    yield Finding(_MEMORY, values, notes)
 
 
 def _processor_s(pid: int) -> float:
@@ -93,34 +106,67 @@ def _python(code: str, environment: dict[str, str], *words: str, given: str = ""
 
 
 def _measure_growth(scale: Scale) -> Iterator[Finding]:
+    rounds = [_grown(scale.ticks) for _ in range(scale.few)]
+    notes = {
+        "ticks": scale.ticks,
+        "descriptors": max(descriptors for _, descriptors, _ in rounds),
+        "threads": max(threads for _, _, threads in rounds),
+    }
+    yield Finding(_GROWTH, tuple(grown for grown, _, _ in rounds), notes)
+
+
+def _grown(ticks: int) -> tuple[float, int, int]:
     near, far = _FORK.Pipe()
-    process = _FORK.Process(target=_tick_on, args=(far, scale.ticks))
+    process = _FORK.Process(target=_tick_on, args=(far, ticks))
     process.start()
     far.close()  # so that a child that fails ends the waiting for its word
-    grown, descriptors, threads = near.recv()
+    told: tuple[float, int, int] = near.recv()
     process.join()
-    yield Finding(_GROWTH, (grown,), {"ticks": scale.ticks, "descriptors": descriptors, "threads": threads})
+    return told
 
 
 def _tick_on(far: Connection, ticks: int) -> None:
-    """Tick as the daemon does, with a ticket now and then; say how much more there is at the end."""
-    with folder() as place:
-        stage = Stage(place)
-        writes.turn_on(stage.store, by="bench", ignore_window=True)
-        drafts = Drafts(stage.supervisor)
-        loop = Loop(stage.shop, chores=(drafts, partial(write_digest_if_due, is_ready=drafts.are_told)))
-        _ticks(stage, loop, min(ticks, 5 * _TICKS_PER_TICKET))  # caches are warm
+    """Tick as the daemon does, with all its chores and a ticket now and then; say how much more there is."""
+    with folder() as place, full_house(place) as (stage, loop, children):
+        warm = min(ticks, 5 * _TICKS_PER_TICKET)  # once round the clock: every daily chore has been done
+        _ticks(stage, loop, children, warm, step_s=_TWO_DAYS_S / warm)
         before = _held()
-        _ticks(stage, loop, ticks)
+        _ticks(stage, loop, children, ticks, step_s=_TICK_S)
         after = _held()
-        stage.store.close()
     far.send((100 * (after[0] - before[0]) / before[0], after[1] - before[1], after[2] - before[2]))
 
 
-def _ticks(stage: Stage, loop: Loop, count: int) -> None:
+@contextlib.contextmanager
+def full_house(place: Path) -> Iterator[tuple[Stage, Loop, PlayedSupervisor]]:
+    """A loop with everything that the daemon wires to it, and the children that its chores start."""
+    stage = Stage(place)
+    writes.turn_on(stage.store, by="bench", ignore_window=True)
+    children = PlayedSupervisor(clock=stage.clock, inbox=stage.inbox)
+    routes = Routes(
+        desk=stage.desk, inbox=stage.inbox, about=dict[str, object], is_ready=threading.Event().is_set
+    )
+    control = ControlServer(stage.paths.control_socket, routes, on_fault=_refuse)
+    drafts, backups, cleaner = Drafts(children), Backups(stage.inbox), Cleaner(children)
+    with contextlib.ExitStack() as closing, daemon_lock(stage.paths.daemon_lock) as lock:
+        control.start()
+        for close in (stage.store.close, drafts.close, cleaner.close, backups.close, control.stop):
+            closing.callback(close)
+        doors = Doors(lock, control)
+        chores = app.chores(doors, drafts=drafts, backups=backups, cleaner=cleaner)
+        yield stage, Loop(stage.shop, chores=chores), children
+
+
+def _refuse(error: BaseException) -> None:
+    raise error
+
+
+def _ticks(stage: Stage, loop: Loop, children: PlayedSupervisor, count: int, *, step_s: float) -> None:
     for number in range(count):
         loop.tick()
-        stage.clock.advance(_TICK_S)
+        for key in [launch.order.key for launch in children.launches]:
+            children.end(key)
+        children.launches.clear()
+        stage.clock.advance(step_s)
         if number % _TICKS_PER_TICKET == 0:
             name = queue.add(stage.store).id
             loop.tick()

@@ -46,7 +46,7 @@ def _measure(scale: Scale) -> Iterator[Finding]:
         "median_slowest_ms": statistics.median(slowest),
         "claims": len(every),
     }
-    yield Finding(_ROW, (max(slowest),), notes)  # the bar is about every claim, not about the usual round
+    yield Finding(_ROW, tuple(slowest), notes)
 
 
 def _claim_into(claimed: list[Claim], store: Store) -> None:
@@ -62,6 +62,15 @@ def _write(place: Path) -> None:
 
 
 BENCH = Bench(
-    (Row(_ROW, "slowest of all claims, 16 processes queueing without a pause", "a limit", "ms", 250.0),),
+    (
+        Row(
+            _ROW,
+            "slowest of all claims, 16 processes queueing without a pause",
+            "a limit",
+            "ms",
+            250.0,
+            "worst",
+        ),
+    ),
     _measure,
 )
