@@ -121,9 +121,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
     vigil = Vigil(keeper.find(shop.clock) if environ.current().get(MARK) else None)
-    looked_after = chores(
-        Doors(lock, control), drafts=drafts, backups=backups, cleaner=cleaner, vigil=vigil
-    )
+    looked_after = chores(Doors(lock, control), drafts=drafts, backups=backups, cleaner=cleaner, vigil=vigil)
     loop = Loop(shop, chores=looked_after)
     clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
     try:
