@@ -13,7 +13,7 @@ from autopilot.daemon import acts
 from autopilot.daemon.gc import artifacts
 from autopilot.runner.salvage import salvages
 from autopilot.runner.state import read_state
-from autopilot.runner.worktree import TRASH, set_aside
+from autopilot.runner.worktree import TRASH, move_to_trash
 from autopilot.schemas.run import Outcome
 from tests.support.gitcmd import git
 from tests.support.yard import DAY_S, Yard, kinds, why
@@ -131,7 +131,7 @@ def test_what_nobody_wrote_down_as_made_by_us_is_never_listed_as_removable(
     paths = yard.stage.paths
     (precious := tmp_path / "precious").mkdir()
     (precious / "work").write_text("mine")
-    aside = set_aside(spec.worktree, "T-1-a9-00000009")
+    aside = move_to_trash(spec.worktree, "T-1-a9-00000009")
     assert aside is not None
     spec.worktree.mkdir()
     (spec.worktree / ".git").write_bytes((aside / ".git").read_bytes())

@@ -87,7 +87,7 @@ def test_a_ticket_that_is_taken_up_in_that_moment_keeps_its_salvage(
 
 
 def test_a_removal_that_was_killed_is_finished_by_the_next_clean_up(yard: Yard) -> None:
-    gone = removal.set_aside(saved(yard))
+    gone = removal.begin_removal(saved(yard))
     yard.sweep(apply=True)
     assert not gone.exists()
 

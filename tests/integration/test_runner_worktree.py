@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.runner.failure import RunFailure
-from autopilot.runner.worktree import TRASH, check_place, set_aside
+from autopilot.runner.worktree import TRASH, check_place, move_to_trash
 from autopilot.schemas.run import Outcome
 from tests.support import repo_layouts, repo_traps
 from tests.support.gitcmd import git
@@ -101,13 +101,13 @@ def test_whatever_stands_in_the_place_is_moved_aside_and_never_followed(host: Ho
     makers: list[Callable[[], None]] = [place.mkdir, place.touch, lambda: place.symlink_to(elsewhere)]
     for number, make in enumerate(makers, start=1):
         make()
-        moved = set_aside(place, "T-1-a2-00000002")
+        moved = move_to_trash(place, "T-1-a2-00000002")
         assert moved is not None
         assert not place.is_symlink()
         assert not place.exists()
         assert len(list((tmp_path / TRASH).iterdir())) == number
     assert (elsewhere / "precious").exists()
-    assert set_aside(place, "T-1-a2-00000002") is None
+    assert move_to_trash(place, "T-1-a2-00000002") is None
 
 
 @pytest.mark.field_report("GIT-013")

@@ -28,7 +28,7 @@ _TURNS = 20
 _RESTLESS = frozenset({errno.ENOTEMPTY, errno.EEXIST})
 
 
-def set_aside(path: Path) -> Path:
+def begin_removal(path: Path) -> Path:
     """Rename a folder into `.removing` beside it: from now on nothing finds it under its name.
 
     Returns:

@@ -65,7 +65,7 @@ def cut(
     try:
         make_borrower(git, repository, mirror=spec.repo.mirror, sha=base_sha)
         git.run("update-ref", f"refs/remotes/origin/{base}", base_sha, git_dir=repository)
-        set_aside(spec.worktree, spec.run_id)
+        move_to_trash(spec.worktree, spec.run_id)
         spec.worktree.parent.mkdir(parents=True, exist_ok=True)
     except (GitError, OSError) as exc:
         raise _failed(spec, exc) from exc
@@ -85,7 +85,7 @@ def cut(
         raise _failed(spec, exc) from exc
 
 
-def set_aside(worktree: Path, run_id: str) -> Path | None:
+def move_to_trash(worktree: Path, run_id: str) -> Path | None:
     """Move what stands in the worktree's place out of the way; nothing in it is lost.
 
     Returns:

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from autopilot.runner.worktree import cut, set_aside
+from autopilot.runner.worktree import cut, move_to_trash
 from autopilot.schemas.run import RunSpec
 from tests.bench.house import folder
 from tests.bench.measure import Bench, Finding, Row, Scale, Spent, ratio, spent_on
@@ -41,7 +41,7 @@ def _round(host: Host, spec: RunSpec, base: str, sha: str, place: Path) -> dict[
     }
     turns = sorted(actions, reverse=spec.attempt % 2 == 0)
     spent = {name: spent_on(actions[name]) for name in turns}
-    spent["aside"] = spent_on(lambda: set_aside(spec.worktree, spec.run_id))
+    spent["aside"] = spent_on(lambda: move_to_trash(spec.worktree, spec.run_id))
     spent["delete"] = spent_on(lambda: shutil.rmtree(plain))
     git(spec.repo.mirror, "worktree", "prune")  # each that is left would make the next one slower
     git(spec.repo.mirror, "branch", "-q", "-D", branch)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.config import removal
-from autopilot.config.removal import remove_tree, set_aside, sizes, waiting
+from autopilot.config.removal import begin_removal, remove_tree, sizes, waiting
 
 
 def _nested(top: Path, depth: int) -> None:
@@ -142,7 +142,7 @@ def test_what_stays_is_told_and_the_rest_goes(tmp_path: Path, monkeypatch: pytes
 def test_what_is_set_aside_is_found_again_after_a_crash(tmp_path: Path) -> None:
     (tmp_path / "T-1").mkdir()
     (tmp_path / "T-1" / "file").touch()
-    moved = set_aside(tmp_path / "T-1")
+    moved = begin_removal(tmp_path / "T-1")
     assert not (tmp_path / "T-1").exists()
     assert waiting(tmp_path) == [moved]
     assert (moved / "file").exists()
@@ -155,7 +155,7 @@ def test_a_link_in_place_of_the_folder_for_what_goes_is_refused(tmp_path: Path) 
     (tmp_path / removal.ASIDE).symlink_to(elsewhere)
     (tmp_path / "T-1").mkdir()
     with pytest.raises(OSError, match="is a link"):
-        set_aside(tmp_path / "T-1")
+        begin_removal(tmp_path / "T-1")
     assert (tmp_path / "T-1").is_dir()
     assert waiting(tmp_path) == []
 

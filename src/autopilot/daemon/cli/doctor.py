@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> ExitCode:
 def _set_aside(*, as_json: bool) -> ExitCode:
     from autopilot.config.clock import SystemClock
     from autopilot.config.paths import find_paths
-    from autopilot.daemon.salvage import give_up_queue
+    from autopilot.daemon.giving_up import give_up_queue
 
     folder = give_up_queue(find_paths().ensure(), SystemClock())
     if as_json:

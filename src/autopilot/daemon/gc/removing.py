@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.git import Git
 from autopilot.config.logs import logger
 from autopilot.config.paths import ARTIFACTS, WORKTREE_FILE
-from autopilot.config.removal import finish, remove_tree, set_aside
+from autopilot.config.removal import begin_removal, finish, remove_tree
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.artifacts import copy_artifacts
 from autopilot.daemon.gc.foreign import strange
@@ -92,7 +92,7 @@ def _earlier_worktree(desk: Desk, item: Item, was: Path | None = None) -> None:
     _save(desk, item, folder=item.path)
     artifacts = _copied(desk, item, worktree=item.path)
     _note_removal(desk, run_dir, artifacts)
-    gone = set_aside(item.path)
+    gone = begin_removal(item.path)
     logger("gc").info(
         Event.WORKTREE_REMOVED, ticket=item.ticket, run=run_dir.name, path=str(was or item.path)
     )
@@ -161,7 +161,7 @@ def _run_repositories(desk: Desk, item: Item) -> None:
         _copied(desk, item, worktree=item.path / "no-worktree")
     with desk.store.write() as conn:
         _ask_again(desk, conn, item)
-        gone = [set_aside(part) for part in item.parts if part.exists()]
+        gone = [begin_removal(part) for part in item.parts if part.exists()]
     for path in gone:
         finish(path)
 
@@ -172,7 +172,7 @@ def _orphan_run(desk: Desk, item: Item) -> None:
         if queries_runs.attempt(conn, item.path.name) is not None:
             raise RefusedError("run-known", f"{item.path.name} is a run of ours after all")
         _ask_for_its_worktree(desk, item)
-        gone = set_aside(item.path)
+        gone = begin_removal(item.path)
     finish(gone)
 
 

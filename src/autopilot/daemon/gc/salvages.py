@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from autopilot.config.atomic import write_atomically
 from autopilot.config.logs import logger
 from autopilot.config.paths import ARTIFACTS
-from autopilot.config.removal import finish, set_aside, sizes
+from autopilot.config.removal import begin_removal, finish, sizes
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.foreign import strange
 from autopilot.daemon.gc.standing import DAY_MS
@@ -114,7 +114,7 @@ def _remove(desk: Desk, one: Saved) -> bool:
     with desk.store.write() as conn:
         if _stays(conn, one.record.ticket_id):
             return False
-        gone = set_aside(one.path)
+        gone = begin_removal(one.path)
     logger("gc").info(
         Event.SALVAGE_REMOVED,
         ticket=one.record.ticket_id,
