@@ -145,6 +145,18 @@ def test_a_flood_is_passed_over_or_cut_off_at_the_ceiling(host: Host, repo: Repo
     assert (host.spec(repo, attempt=2).run_dir / "agent-1.log").stat().st_size <= 5_000_000
 
 
+@pytest.mark.field_report("DMN-021")
+def test_what_an_agent_may_print_is_for_all_its_rounds_together(host: Host, repo: Repo) -> None:
+    flood: Steps = [{"flood": {"bytes": 3_000_000, "newline": False}}, {"print": ""}]
+    red: Steps = [*flood, {"write": {"path": "notes.txt", "text": "not yet"}}]
+    agent = host.agent(red, red, red, name="chatty")
+    result = run_here(host.spec(repo, agent, limits=limits(output_bytes=5_000_000)))
+    assert (result.outcome, result.code) == (Outcome.AGENT_FAILED, "agent-output-ceiling")
+    logs = list(host.spec(repo).run_dir.glob("agent-*.log"))
+    assert len([log for log in logs if ".stderr" not in log.name]) == 2
+    assert sum(log.stat().st_size for log in logs) <= 5_000_000
+
+
 def test_a_usage_limit_tells_when_it_ends(host: Host, repo: Repo, tmp_path: Path) -> None:
     result = run_here(host.spec(repo, client(replaying(tmp_path / "bin", claude("usage-limit"), code=1))))
     assert (result.outcome, result.resets_ms) == (Outcome.USAGE_LIMIT, 1_800_000_000_000)

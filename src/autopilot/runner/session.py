@@ -81,6 +81,7 @@ def play(shop: Shop, order: Order, guard: Sentry | None = None) -> AgentReport:
     )
     shop.tell(Event.AGENT_STARTED, agent=order.agent.name, kind=order.agent.kind, round=order.round_no)
     limits = shop.spec.limits
+    printed = sum(each.stat().st_size for each in shop.spec.run_dir.glob("agent-*.log"))
     ended = proc.run(
         launch.argv,
         cwd=shop.spec.worktree,
@@ -92,7 +93,7 @@ def play(shop: Shop, order: Order, guard: Sentry | None = None) -> AgentReport:
         wall_s=max(0.0, shop.left_s()),
         silence_s=limits.silence_s,
         grace_s=limits.kill_grace_s,
-        max_output_bytes=limits.output_bytes,
+        max_output_bytes=max(1, limits.output_bytes - printed),
         on_output=lambda chunk: ear.hear(chunk, watch),
         should_stop=watch.should_stop,
     )
@@ -240,7 +241,7 @@ class _Close:
         if reason == _BUDGET:
             return over_budget(self.shop, self.order.phase)
         if reason == "output-ceiling":
-            what = f"the agent printed more than {limits.output_bytes} bytes"
+            what = f"the agent printed more than {limits.output_bytes} bytes in this run"
             return RunFailure(Outcome.AGENT_FAILED, "agent-output-ceiling", what, hint="see the agent's log")
         if reason == BYPASSED:
             return bypassed()
