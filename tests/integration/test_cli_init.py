@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import tomllib
 from collections.abc import Mapping
@@ -236,3 +237,41 @@ def test_the_json_form_is_one_document_that_says_whether_it_was_written(cli: Cli
     assert report["written"] is True
     assert report["toml"] in cli.paths.config_file.read_text()
     assert report["survey"]["root"] == str(repo.checkout)
+
+
+@pytest.mark.covers("I11", "H27")
+def test_the_profile_is_shown_in_full_before_anything_is_written(cli: Cli, tmp_path: Path) -> None:
+    repo = small_repo(tmp_path / "theirs")
+    said = cli.call("init", "--dry-run", "--show-profile", "--path", str(repo.checkout))
+    assert said.code == ExitCode.OK, said
+    settings = json.loads(said.out[said.out.index("    {") : said.out.index("\n    }\n") + 7])
+    assert settings["permissions"]["defaultMode"] == "dontAsk"
+    assert "Bash(sh check.sh)" in settings["permissions"]["allow"]
+    assert "Bash(git push:*)" in settings["permissions"]["deny"]
+    (hook,) = settings["hooks"]["PreToolUse"][0]["hooks"]
+    assert hook["onFailure"] == "block"
+    for named in ("--setting-sources", "CLAUDE_CONFIG_DIR=", "ANTHROPIC_API_KEY", "2.1.295"):
+        assert named in said.out, named
+    assert [path.name for path in cli.home.iterdir()] == [".gitconfig"]
+
+
+def test_the_profile_of_another_agent_is_shown_too(cli: Cli, tmp_path: Path) -> None:
+    (cli.home / "config.toml").write_text('default_agent = "codex"\n[agents.codex]\nkind = "codex"\n')
+    repo = small_repo(tmp_path / "theirs")
+    words = ("init", "--dry-run", "--show-profile", "--json", "--path", str(repo.checkout))
+    profile = cli.call(*words).json()["profile"]
+    (config,) = profile["files"].values()
+    assert tomllib.loads(config)["approval_policy"] == "never"
+    assert profile["passed"][0] == "CODEX_API_KEY"
+
+
+@pytest.mark.covers("I13")
+def test_an_installation_grants_no_agent_anything(cli: Cli, tmp_path: Path) -> None:
+    (cli.home / ".claude").mkdir()
+    (cli.home / ".claude" / "settings.json").write_text("{}")
+    repo = small_repo(tmp_path / "theirs")
+    assert cli.call("init", "--yes", "--path", str(repo.checkout)).code == ExitCode.OK
+    text = "".join(path.read_text() for path in cli.home.rglob("*") if path.is_file())
+    assert "permissions" not in text
+    assert (cli.home / ".claude" / "settings.json").read_text() == "{}"
+    assert not (repo.checkout / ".claude").exists()

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from autopilot.config.git import Git, GitError
 from autopilot.daemon import policy_example
+from autopilot.runner.allowed import allowed_commands
 from autopilot.runner.policy import read_policy
 from autopilot.runner.stacks.registry import choose
 from autopilot.runner.stacks.tree import Tree
@@ -69,6 +70,8 @@ class Tests:
     fault: str = ""
     policy: str = ""
     """What to commit as `.autopilot.toml` so that tests can be run at all."""
+    allowed: tuple[tuple[str, ...], ...] = ()
+    """The repository's own commands, which an agent may run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +207,11 @@ def _tests(repo: git.Repo, remote: Remote | None, base: str, asker: Git) -> Test
         stack = choose(tree, policy)
     except ConfigError as error:
         return Tests(stack="unknown", fault=error.what, policy=policy_example.lines(tree.blobs, error))
-    return Tests(stack=stack.name, command=shlex.join(stack.shown_test(tree, policy)))
+    return Tests(
+        stack=stack.name,
+        command=shlex.join(stack.shown_test(tree, policy)),
+        allowed=allowed_commands(policy, stack.name),
+    )
 
 
 def _tip(git_dir: Path, base: str, remote: Remote | None, asker: Git) -> str:

@@ -38,6 +38,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", help="branch that drafts are for; the remote's default if absent")
     parser.add_argument("--yes", action="store_true", help="write without asking")
     parser.add_argument("--dry-run", action="store_true", help="only show; write nothing")
+    parser.add_argument(
+        "--show-profile",
+        action="store_true",
+        help="show in full, first, what its agent may do",
+    )
     parser.add_argument("--json", action="store_true", help="print JSON; needs --yes or --dry-run")
 
 
@@ -45,6 +50,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     """Survey, show, write. A file that would not load is never left behind."""
     from autopilot.config.load import load_with_origins
     from autopilot.config.paths import find_paths
+    from autopilot.daemon import profile as profiles
     from autopilot.daemon import proposal
     from autopilot.daemon.api import client
 
@@ -56,17 +62,19 @@ def run(args: argparse.Namespace) -> ExitCode:
     has_identity = any(key.startswith("identity.") for key in set_by_a_person(loaded))
     text = proposal.toml(found, has_identity=has_identity)
     lacking = _lacking(found, loaded, has_identity=has_identity)
+    agent = loaded.settings.agent()
+    profile = profiles.profile_of(agent, found.tests.allowed) if args.show_profile else None
     if not args.json:
-        console.say("\n".join(lines(found, text, lacking, paths)))
+        shown = profiles.lines(agent, profile) if profile else ()
+        console.say("\n".join((*lines(found, text, lacking, paths), *shown)))
     may_write = not args.dry_run and (args.yes or _agrees())
     if may_write:
         append(paths, text)
         client.nudge(paths.control_socket)  # a daemon that runs already learns of it at once
     if args.json:
         seen = {key: str(value) if isinstance(value, Path) else value for key, value in asdict(found).items()}
-        console.say_json(
-            {"survey": seen, "config_file": str(paths.config_file), "toml": text, "written": may_write}
-        )
+        told = {"survey": seen, "config_file": str(paths.config_file), "toml": text, "written": may_write}
+        console.say_json({**told, **({"profile": asdict(profile)} if profile else {})})
     else:
         _end(found, lacking, paths, is_written=may_write)
     return ExitCode.OK if may_write or args.dry_run else ExitCode.REFUSED
