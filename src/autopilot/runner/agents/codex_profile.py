@@ -43,7 +43,8 @@ def config_text(*, model: str | None, worktree: Path, guard: Sequence[str], is_c
         "check_for_update_on_startup = false",
     ]
     tables = [
-        _table("sandbox_workspace_write", ["network_access = false"]),
+        # It would leave the mount points of its protected names behind, an empty /tmp/.git among them.
+        _table("sandbox_workspace_write", ["network_access = false", "exclude_slash_tmp = true"]),
         _table("shell_environment_policy", ['inherit = "all"', "ignore_default_excludes = false"]),
         _table("features", [f"{name} = false" for name in _OFF]),
         _table("agents", ["enabled = false"]),
