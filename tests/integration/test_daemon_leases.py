@@ -117,10 +117,9 @@ def test_a_run_whose_daemon_was_killed_ends_itself_and_the_next_daemon_gives_its
 
 @pytest.mark.slow
 def test_a_daemon_that_is_back_within_the_lease_adopts_the_run_and_keeps_it_alive(
-    build: Build, tmp_path: Path
+    build: Build,
 ) -> None:
-    gate = tmp_path / "go"
-    house = build(LONG_S, waits=[{"say": "waiting"}, {"wait_for_file": str(gate)}])
+    house = build(LONG_S, waits=[{"say": "waiting"}, {"wait_for_file": "go"}])
     name = house.add(agent="waits")
     house.wait_for_journal(Event.AGENT_SPOKE)
     house.daemon.kill()
@@ -128,7 +127,7 @@ def test_a_daemon_that_is_back_within_the_lease_adopts_the_run_and_keeps_it_aliv
     house.daemon.wait_for_event(Event.RUN_ADOPTED)
     before = beats(house, name)
     wait_until(lambda: beats(house, name) >= before + 3, 60, "it is renewed again and again")
-    gate.touch()
+    (house.paths.worktree(name) / "go").mkdir()  # an empty folder is no change
     house.daemon.wait_for_state(name, "parked")  # it changed nothing
     (attempt,) = attempts(house, name)
     assert attempt.outcome == Outcome.NO_CHANGES
@@ -145,7 +144,7 @@ def test_a_runner_that_stands_still_is_killed_with_its_agent_after_its_lease_and
     wait_until(lambda: attempts(house, name)[0].process, 20, "its process is written down")
     os.kill((attempts(house, name)[0].process or (0, 0))[0], signal.SIGSTOP)
     house.daemon.wait_for_event(Event.RUN_LOST, {"cause": "died"})
-    (attempt,) = attempts(house, name)
+    attempt = attempts(house, name)[0]
     assert "stood still" in attempt.message
     wait_until(lambda: house.daemon.ticket(name)["sessions"] == 2, 60, "it runs again")
     assert attempt.run_id not in house.daemon.live_runs()
@@ -155,7 +154,7 @@ def test_a_runner_that_stands_still_is_killed_with_its_agent_after_its_lease_and
 
 def test_a_runner_that_nobody_looks_after_leaves_a_result_and_nothing_running(tmp_path: Path) -> None:
     host, repo = Host(tmp_path / "state"), make_repo(tmp_path / "repositories")
-    lease = Lease(file=tmp_path / "lease", lease_s=1.0)
+    lease = Lease(file=tmp_path / "lease", lease_s=LEASE_S)
     spec = host.spec(repo, host.agent([{"say": "thinking"}, {"hang": True}]), lease=lease)
     spec_file = spec.run_dir / "spec.json"
     spec_file.write_text(spec.model_dump_json())

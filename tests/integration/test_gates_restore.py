@@ -1,4 +1,7 @@
-"""What the lock file names is restored first; the programs that do it are stand-ins here."""
+"""What the lock file names is restored first; the programs that do it are stand-ins here.
+
+They count their calls in a file beside them, which no sandbox would let them write.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.runner.gates.run import measure_baseline, run_gates
+from autopilot.runner.sandbox.none import NoSandbox
 from autopilot.schemas.gate import Verdict, ungreen
 from tests.support.gate_runs import SYSTEM_PATH, bench
 
@@ -45,7 +49,7 @@ def calls(path: Path) -> list[str]:
 def test_a_locked_python_environment_is_restored_frozen_and_outside_the_tree(tmp_path: Path) -> None:
     uv = program(tmp_path / "bin", "uv", UV)
     there = bench(tmp_path, PYTHON)
-    records = run_gates(there.context(path=f"{uv.parent}:{SYSTEM_PATH}"))
+    records = run_gates(there.context(sandbox=NoSandbox(), path=f"{uv.parent}:{SYSTEM_PATH}"))
     assert ungreen(records, head=there.head_sha) == ()
     assert calls(uv) == ["sync --frozen"]
     assert Path(f"{uv}.used").exists()
@@ -56,7 +60,7 @@ def test_a_locked_python_environment_is_restored_frozen_and_outside_the_tree(tmp
 def test_locked_node_packages_are_restored_frozen(tmp_path: Path) -> None:
     npm = program(tmp_path / "bin", "npm", NPM)
     there = bench(tmp_path, NODE)
-    records = run_gates(there.context(path=f"{npm.parent}:{SYSTEM_PATH}"))
+    records = run_gates(there.context(sandbox=NoSandbox(), path=f"{npm.parent}:{SYSTEM_PATH}"))
     assert ungreen(records, head=there.head_sha) == ()
     assert [line.split()[0] for line in calls(npm)] == ["ci"]
 
@@ -64,7 +68,7 @@ def test_locked_node_packages_are_restored_frozen(tmp_path: Path) -> None:
 def test_a_restore_is_not_repeated_while_the_lock_is_the_same(tmp_path: Path) -> None:
     uv = program(tmp_path / "bin", "uv", UV)
     there = bench(tmp_path, PYTHON)
-    context = there.context(path=f"{uv.parent}:{SYSTEM_PATH}")
+    context = there.context(sandbox=NoSandbox(), path=f"{uv.parent}:{SYSTEM_PATH}")
     measure_baseline(context)
     run_gates(context)
     assert len(calls(uv)) == 1
@@ -79,7 +83,7 @@ def test_another_checkout_is_restored_anew_because_an_environment_points_into_it
     tmp_path: Path,
 ) -> None:
     uv = program(tmp_path / "bin", "uv", UV)
-    context = bench(tmp_path / "a", PYTHON).context(path=f"{uv.parent}:{SYSTEM_PATH}")
+    context = bench(tmp_path / "a", PYTHON).context(sandbox=NoSandbox(), path=f"{uv.parent}:{SYSTEM_PATH}")
     other = bench(tmp_path / "b", PYTHON)
     run_gates(context)
     left = context.scratch / "venv" / "left-behind"
@@ -94,7 +98,7 @@ def test_a_restore_that_fails_leaves_no_gate_green_and_is_tried_again(tmp_path: 
         tmp_path / "bin", "uv", 'echo "$@" >> "$0.calls"\necho "no such package: left" >&2\nexit 2\n'
     )
     there = bench(tmp_path, PYTHON)
-    context = there.context(path=f"{uv.parent}:{SYSTEM_PATH}")
+    context = there.context(sandbox=NoSandbox(), path=f"{uv.parent}:{SYSTEM_PATH}")
     records = run_gates(context)
     assert {(record.verdict, record.code) for record in records} == {(Verdict.ERROR, "setup-failed")}
     assert all("no such package: left" in record.reason for record in records)
@@ -107,7 +111,7 @@ def test_a_setup_of_the_policy_replaces_the_one_of_the_adapter(tmp_path: Path) -
     uv = program(tmp_path / "bin", "uv", UV)
     policy = {".autopilot.toml": '[commands]\nsetup = ["sh", "-c", "echo ready > ready.txt"]\n'}
     there = bench(tmp_path, {**PYTHON, **policy})
-    run_gates(there.context(path=f"{uv.parent}:{SYSTEM_PATH}"))
+    run_gates(there.context(sandbox=NoSandbox(), path=f"{uv.parent}:{SYSTEM_PATH}"))
     assert (there.checkout / "ready.txt").exists()
     assert calls(uv) == []
 

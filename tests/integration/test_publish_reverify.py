@@ -22,6 +22,10 @@ from tests.support.repos import commit_files, init_bare
 TOKEN = "made-up-token-of-the-forge"
 
 
+# These hold without a sandbox too. What the repository's tests see goes to where none would show it.
+OPEN = {"kind": "none"}
+
+
 def with_check(tmp_path: Path, more: str, files: dict[str, str] | None = None) -> Publication:
     """A publication whose repository runs `more` as a part of its test command."""
     remote = init_bare(tmp_path / "remote.git")
@@ -62,7 +66,7 @@ def test_no_token_and_nothing_of_ours_is_in_the_environment_of_the_gates(tmp_pat
     publication = with_check(tmp_path, f"env > {seen}")
     passed = ["FORGE_API_TOKEN", "DATABASE_URL", "HARMLESS", "GIT_DIR", "PYTHONPATH"]
     done = run_publisher(
-        publication.with_spec(env_pass=passed),
+        publication.with_spec(env_pass=passed, sandbox=OPEN),
         AUTOPILOT_SECRET_FORGE_TOKEN=TOKEN,
         FORGE_API_TOKEN=TOKEN,
         DATABASE_URL="postgres://a:b@127.0.0.1/x",
@@ -92,7 +96,9 @@ def test_no_token_and_nothing_of_ours_is_in_the_environment_of_the_gates(tmp_pat
 def test_the_process_that_runs_the_gates_holds_no_token_either(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
     publication = with_check(tmp_path, f"cat /proc/$PPID/cmdline /proc/$PPID/environ > {seen}")
-    done = run_publisher(publication, AUTOPILOT_SECRET_FORGE_TOKEN=TOKEN, GITHUB_TOKEN=TOKEN)
+    done = run_publisher(
+        publication.with_spec(sandbox=OPEN), AUTOPILOT_SECRET_FORGE_TOKEN=TOKEN, GITHUB_TOKEN=TOKEN
+    )
     assert done.verdict["outcome"] == "pr-opened", done.verdict
     assert b"autopilot.runner\0verify" in seen.read_bytes()
     assert TOKEN.encode() not in seen.read_bytes()
@@ -104,7 +110,7 @@ def test_the_credential_is_not_read_while_the_repositorys_code_runs(
     forge, seen = make_forge(), tmp_path / "seen"
     look = f"find {tmp_path / 'state'} -type p -o -name 'ask*' > {seen}"
     checks = {"check.sh": f"{look}\n{BASE_FILES['check.sh']}"}
-    done = publish(github_publication(forge, tmp_path, checks), forge)
+    done = publish(github_publication(forge, tmp_path, checks).with_spec(sandbox=OPEN), forge)
     assert done.verdict["outcome"] == "pr-opened"
     assert seen.read_text() == ""
 
@@ -129,6 +135,6 @@ def test_modules_of_the_repository_do_not_run_inside_ours(tmp_path: Path) -> Non
     mark = tmp_path / "mark"
     trap = f"open({str(mark)!r}, 'w').close()\n"
     files = {f"{name}.py": trap for name in ("pydantic", "autopilot", "json", "sitecustomize")}
-    done = run_publisher(with_check(tmp_path, "true", files))
+    done = run_publisher(with_check(tmp_path, "true", files).with_spec(sandbox=OPEN))
     assert done.verdict["outcome"] == "pr-opened", done.verdict
     assert not mark.exists()

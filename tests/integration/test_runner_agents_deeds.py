@@ -11,7 +11,7 @@ from tests.support import git_agents
 from tests.support.agents import Agent, write_agent
 from tests.support.gitcmd import git
 from tests.support.repos import Repo
-from tests.support.runs import Host, events_of, run_here
+from tests.support.runs import OPEN, Host, events_of, run_here
 from tests.support.small_project import small_repo
 
 Steps = list[dict[str, object]]
@@ -36,7 +36,7 @@ def rounds_played(spec: RunSpec) -> int:
 @pytest.mark.field_report("AGT-043")
 def test_commits_on_a_detached_head_become_the_runs_commit(host: Host, repo: Repo, tmp_path: Path) -> None:
     agent = git_agents.detaches_and_commits_twice(tmp_path / "bin", repo.project)
-    spec = host.spec(repo, command(agent))
+    spec = host.spec(repo, command(agent), sandbox=OPEN)
     result = run_here(spec)
     assert result.outcome is Outcome.COMMITTED
     judge = spec.run_dir / "judge.git"
@@ -56,7 +56,7 @@ def test_commits_that_the_folder_does_not_show_are_kept_and_told(
     git("checkout", "-q", "--detach", "origin/main")
     """
     agent = write_agent(tmp_path / "bin", "hides", body)
-    spec = host.spec(repo, command(agent))
+    spec = host.spec(repo, command(agent), sandbox=OPEN)
     result = run_here(spec)
     assert result.outcome is Outcome.NO_CHANGES
     assert any("own commits are kept" in warning for warning in result.warnings)
@@ -64,7 +64,8 @@ def test_commits_that_the_folder_does_not_show_are_kept_and_told(
 
 
 def test_an_agent_that_removes_its_folder_fails_by_name(host: Host, repo: Repo, tmp_path: Path) -> None:
-    result = run_here(host.spec(repo, command(git_agents.deletes_its_folder(tmp_path / "bin"))))
+    agent = command(git_agents.deletes_its_folder(tmp_path / "bin"))
+    result = run_here(host.spec(repo, agent, sandbox=OPEN))
     assert (result.outcome, result.code) == (Outcome.AGENT_FAILED, "worktree-gone")
 
 
@@ -89,7 +90,7 @@ def test_a_reinitialised_repository_is_flagged_and_the_users_is_as_it_was(
     host: Host, repo: Repo, tmp_path: Path
 ) -> None:
     agent = git_agents.reinitialises(tmp_path / "bin", repo.project)
-    spec = host.spec(repo, command(agent))
+    spec = host.spec(repo, command(agent), sandbox=OPEN)
     spec = spec.model_copy(update={"repo": spec.repo.model_copy(update={"url": str(repo.checkout)})})
     before = (repo.checkout / ".git" / "config").read_bytes()
     body = f"git('config', '--file', {str(repo.checkout / '.git' / 'config')!r}, 'core.bare', 'true')"
@@ -123,7 +124,7 @@ def test_an_agents_git_starts_no_maintenance_of_its_own_that_our_reaper_would_te
     note(git("config", "maintenance.auto").stdout.decode().strip())
     """
     agent = write_agent(tmp_path / "bin", "loose", body)
-    spec = host.spec(repo, AgentSpec(name="mine", kind="command", argv=(str(agent.path),)))
+    spec = host.spec(repo, AgentSpec(name="mine", kind="command", argv=(str(agent.path),)), sandbox=OPEN)
     assert run_here(spec).outcome is Outcome.COMMITTED
     assert agent.notes() == ["0", "false"]
     left = [path.name for path in (spec.run_dir / "repo.git").rglob("*") if path.is_file()]

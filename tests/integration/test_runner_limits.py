@@ -12,7 +12,7 @@ from tests.support.agents import Agent, write_agent
 from tests.support.captures import claude
 from tests.support.claude_stand_in import replaying
 from tests.support.repos import Repo
-from tests.support.runs import Host, events_of, run_here
+from tests.support.runs import OPEN, Host, events_of, run_here
 from tests.support.small_project import small_repo
 
 Steps = list[dict[str, object]]
@@ -184,7 +184,7 @@ def test_a_machine_that_refuses_is_named_and_the_spend_is_not_lost(
 
 
 def test_a_state_file_that_cannot_be_closed_costs_a_warning_not_the_result(host: Host, repo: Repo) -> None:
-    spec = host.spec(repo)
+    spec = host.spec(repo, sandbox=OPEN)
     spoil = f"rm -f '{spec.run_dir}/agent-state.json.lock'; mkdir '{spec.run_dir}/agent-state.json.lock'"
     agent = host.agent([{"run": ["sh", "-c", spoil]}])
     result = run_here(spec.model_copy(update={"agent": agent}))

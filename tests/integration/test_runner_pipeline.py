@@ -24,7 +24,7 @@ from autopilot.schemas.publication import PublishRequest
 from autopilot.schemas.run import Outcome, RunResult, RunSpec
 from tests.support.gitcmd import git
 from tests.support.repos import Repo, commit_files, fingerprint, make_repo
-from tests.support.runs import Host, mending_steps
+from tests.support.runs import OPEN, Host, mending_steps
 from tests.support.small_project import small_repo
 from tests.support.tree import ROOT
 from tests.support.wait import wait_until
@@ -189,7 +189,7 @@ def test_asked_to_end_it_ends_everything_and_says_stopped(
         {"ignore_term": True},
         {"hang": True},
     ]
-    spec = host.spec(small, host.agent(steps + hang if when == "agent" else steps))
+    spec = host.spec(small, host.agent(steps + hang if when == "agent" else steps), sandbox=OPEN)
     asked: list[int] = []
 
     def ask(runner: proc.ProcessId) -> None:

@@ -19,7 +19,7 @@ from tests.support.captures import claude
 from tests.support.claude_stand_in import write_client
 from tests.support.gitcmd import git
 from tests.support.repos import Repo, commit_files, make_repo
-from tests.support.runs import Host, events_of, run_here
+from tests.support.runs import OPEN, Host, events_of, run_here
 from tests.support.small_project import small_repo
 
 GOOD: list[dict[str, object]] = [{"write": {"path": "answer.txt", "text": "right\n"}}]
@@ -97,7 +97,7 @@ def test_an_attempt_after_a_usage_limit_goes_on_from_the_commit_that_was_made(
     sys.exit(1)
     """
     agent = write_client(tmp_path / "bin", body)
-    first = host.spec(repo, AgentSpec(name="claude", kind="claude", argv=(str(agent.path),)))
+    first = host.spec(repo, AgentSpec(name="claude", kind="claude", argv=(str(agent.path),)), sandbox=OPEN)
     assert run_here(first).outcome is Outcome.USAGE_LIMIT
     second = host.spec(repo, host.agent([{"say": "It was nearly done."}]), attempt=2)
     result = run_here(second)

@@ -12,7 +12,7 @@ from autopilot.schemas.run import AgentSpec, Outcome
 from tests.support.agents import Agent
 from tests.support.claude_stand_in import write_client
 from tests.support.repos import Repo
-from tests.support.runs import Host, events_of, run_here
+from tests.support.runs import OPEN, Host, events_of, run_here
 from tests.support.small_project import small_repo
 
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "total_cost_usd": 0.1}
@@ -50,7 +50,7 @@ def test_a_refusal_is_an_event_and_counted_once_even_where_the_client_counts_it_
 ) -> None:
     body = 'start()\nnote(use("Bash", command="git push origin HEAD"))\n'
     agent = write_client(tmp_path / "bin", body + told(INIT, {**RESULT, "permission_denials": [PUSH]}))
-    spec = host.spec(repo, client(agent))
+    spec = host.spec(repo, client(agent), sandbox=OPEN)
     result = run_here(spec)
     assert agent.notes() == ["2"]
     (event,) = events_of(spec, "guard.refused")
@@ -117,7 +117,7 @@ def test_what_an_earlier_round_wrote_is_remembered_in_the_next(
         'else use("Bash", command="./run.sh"))\n'
     )
     agent = write_client(tmp_path / "bin", "open(MARK, 'a').close()\n" + body + told(INIT, RESULT))
-    run_here(host.spec(repo, client(agent)))
+    run_here(host.spec(repo, client(agent), sandbox=OPEN))
     assert agent.notes()[:2] == ["0", "2"]
 
 

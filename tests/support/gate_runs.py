@@ -15,8 +15,10 @@ from autopilot.config.git import Git
 from autopilot.runner.gates.context import GateContext
 from autopilot.runner.gates.run import run_gates
 from autopilot.runner.policy import policy_of
+from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.runner.stacks.registry import choose
 from autopilot.runner.stacks.tree import Tree
+from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.events import Event
 from autopilot.schemas.gate import GateRecord
 from tests.support.gitcmd import git
@@ -59,6 +61,7 @@ class Bench:
             head=Tree.at(self.git(), self.repository, self.head_sha),
             policy=policy,
             stack=choose(base, policy),
+            sandbox=open_sandbox(SandboxSpec(), SystemClock()),
             reports=self.folder / "run" / "round-1",
             root=self.folder / "run",
             scratch=self.folder / "scratch",

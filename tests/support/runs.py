@@ -19,11 +19,14 @@ from autopilot.runner.notebook import Notebook
 from autopilot.runner.outbox import Outbox
 from autopilot.runner.remote import Base, choose_base, look_at
 from autopilot.runner.worktree import Workspace, cut
+from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.run import AgentSpec, Identity, Limits, RepoSpec, RunResult, RunSpec
 from tests.support.clock import NIGHT_START_MS
 from tests.support.projects import Project
 from tests.support.repos import Repo
 
+OPEN = SandboxSpec(kind="none")
+"""For an agent that must reach what no sandbox shows: it signals a test, or does what one prevents."""
 IDENTITY = Identity(name="Night Shift", email="night@example.com", username="night")
 
 

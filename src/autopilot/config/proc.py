@@ -91,6 +91,7 @@ def run(
     should_stop: Callable[[], str | None] | None = None,
     on_start: Callable[[ProcessId], None] | None = None,
     secrets: Collection[str] | None = None,
+    passed: Sequence[int] = (),
 ) -> Exit:
     """Run a program to its end, and with it everything it has started.
 
@@ -110,6 +111,7 @@ def run(
         should_stop: asked at least every 0.2 s; a text it returns stops the program.
         on_start: told whom we have started.
         secrets: values to take out of all that it prints, with whatever looks like one; None = nothing.
+        passed: descriptors that it inherits beside the usual three, under the same numbers.
 
     Returns:
         How it ended. `stopped` names the limit (wall, silence, output-ceiling) or a callback's reason.
@@ -119,10 +121,14 @@ def run(
     """
     rules = Rules(clock, wall_s, grace_s, silence_s, on_output, should_stop, on_start)
     with capture.Streams(output=output, stderr=stderr, most_bytes=max_output_bytes, hides=secrets) as streams:
-        started = _start(argv, cwd=cwd, env=env, stdin=stdin, streams=streams, rules=rules)
-        if isinstance(started, str):
-            return Exit(spawn_error=started, output=output)
-        return started.to_the_end(output)
+        started = _start(argv, cwd=cwd, env=env, stdin=stdin, streams=streams, rules=rules, passed=passed)
+        return _ended(started, output)
+
+
+def _ended(started: Call | str, output: Path) -> Exit:
+    if isinstance(started, str):
+        return Exit(spawn_error=started, output=output)
+    return started.to_the_end(output)
 
 
 def spawn(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Child:
@@ -158,13 +164,16 @@ def _start(
     stdin: bytes | None,
     streams: capture.Streams,
     rules: Rules,
+    passed: Sequence[int],
 ) -> Call | str:
     """Start the program; a text says why that was not possible."""
     mark, before = secrets.token_hex(16), all_pids()
     out, err = streams.output.far, streams.errors.far
     try:
         with _readable(stdin) as source:
-            process = _popen(argv, cwd=cwd, env=marked(env, mark), stdin=source, stdout=out, stderr=err)
+            process = _popen(
+                argv, cwd=cwd, env=marked(env, mark), stdin=source, stdout=out, stderr=err, passed=passed
+            )
     except (OSError, ValueError) as exc:
         return _why(argv, cwd, env, exc)
     finally:
@@ -185,7 +194,14 @@ def _readable(content: bytes | None) -> Iterator[int | None]:
 
 
 def _popen(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: int | None, stdout: int, stderr: int
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: int | None,
+    stdout: int,
+    stderr: int,
+    passed: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
     if not argv or not argv[0]:
         raise ValueError("the command is empty")
@@ -197,6 +213,7 @@ def _popen(
         stdout=stdout,
         stderr=stderr,
         start_new_session=True,
+        pass_fds=tuple(passed),
     )
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 MARK_VARIABLE = "AUTOPILOT_TREE"
 _IS_LINUX = sys.platform == "linux"
 _MARK_SEPARATOR = "/"
+_SANDBOX = b"bwrap"
 _CANNOT_LOOK = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """We are out of descriptors or memory: that says nothing about whom we look at."""
 
@@ -46,6 +47,8 @@ class Seen:
     is_zombie: bool
     is_stopped: bool = False
     """By a signal or a debugger: it lives, and does nothing until somebody lets it go on."""
+    is_sandbox: bool = False
+    """Bubblewrap itself: asked to end it would kill at once what it holds; it ends when that has ended."""
 
 
 def boot_id() -> str | None:
@@ -111,6 +114,7 @@ def _look_into_proc(pid: int) -> Seen | None:
         session=int(session),
         is_zombie=state in {b"Z", b"X"} and int(threads) <= 1,
         is_stopped=state in {b"T", b"t"},
+        is_sandbox=raw[raw.index(b"(") + 1 : raw.rindex(b")")] == _SANDBOX,
     )
 
 

@@ -80,7 +80,7 @@ class Tree:
         wait = pause or _idle
         deadline_s = clock.monotonic_s() + grace_s
         members = self.look(thoroughly=True)
-        self._signal(members, signal.SIGTERM)
+        self._signal([member for member in members if not member.is_sandbox], signal.SIGTERM)
         while members and self.look() and clock.monotonic_s() < deadline_s:
             wait(_POLL_S)
         pause_s = _POLL_S

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from autopilot.config.cell_settings import Sandbox
 from autopilot.config.nearest import nearest
 from autopilot.config.outside import Intake, Network
 from autopilot.config.repository import Repo
@@ -216,6 +217,7 @@ class Settings(Input):
     gc: Gc
     network: Network
     intake: Intake
+    sandbox: Sandbox
     agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")
     prices: dict[ModelName, Price] = Field(
         default_factory=dict, description="what tokens cost, by the model's own name"

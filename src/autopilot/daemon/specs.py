@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from autopilot.config.paths import JUDGE_REPOSITORY, LEASE_FILE, PUBLISH_FOLDER
+from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.ids import slug
 from autopilot.schemas.publication import ForgeSpec, PublishSpec, PullQuestion, PullStateSpec
 from autopilot.schemas.run import Lease, RepoSpec, RunSpec
@@ -87,6 +88,7 @@ def run_spec(
         identity=settings.identity,
         limits=settings.limits(),
         lease=_lease(paths.run_dir(attempt.run_id), settings),
+        sandbox=sandbox_spec(settings, paths),
         output_language=settings.output_language,
         created_ms=now_ms,
     )
@@ -136,6 +138,7 @@ def publish_spec(
         identity=settings.identity,
         recorded_gates=tuple(gates),
         env_pass=repo.env_pass,
+        sandbox=sandbox_spec(settings, paths),
         gate_s=limits.gate_s,
         git_s=limits.git_s,
         kill_grace_s=limits.kill_grace_s,
@@ -170,6 +173,12 @@ def pull_state_spec(
 
 def _lease(folder: Path, settings: Settings) -> Lease:
     return Lease(file=folder / LEASE_FILE, lease_s=settings.daemon.lease_s)
+
+
+def sandbox_spec(settings: Settings, paths: Paths) -> SandboxSpec:
+    """Say what everything foreign is locked up in; what is ours is sealed whatever else may be read."""
+    sealed = (paths.state, paths.config_file, paths.logs)
+    return SandboxSpec(sealed=sealed, **settings.sandbox.model_dump())
 
 
 def _forge_spec(repo: Repo, paths: Paths) -> ForgeSpec:

@@ -8,8 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from autopilot.config import proc
-from autopilot.config.environ import agent_environment
 from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Ending
 from autopilot.runner.agents.belongings import lay_out
@@ -18,6 +16,7 @@ from autopilot.runner.agents.registry import new_agent
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.sentry import BYPASSED, bypassed
 from autopilot.runner.shop import stopped
+from autopilot.runner.surroundings import Surroundings
 from autopilot.runner.watch import Watch
 from autopilot.schemas.errors import CeilingError
 from autopilot.schemas.events import Event
@@ -27,11 +26,13 @@ from autopilot.schemas.units import format_usd
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autopilot.runner.agents.adapter import Agent, Launch, Order
+    from autopilot.config.proc import Exit
+    from autopilot.runner.agents.adapter import Agent, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.runner.meter import Meter
     from autopilot.runner.sentry import Sentry
     from autopilot.runner.shop import Shop
+    from autopilot.runner.worktree import Workspace
     from autopilot.schemas.errors import AutopilotError
     from autopilot.schemas.run import PaidPhase
 
@@ -40,17 +41,6 @@ _SPOKEN_CHARS = 500
 _MAX_SPOKEN = 2000
 _SPEND_PAUSE_S = 0.5
 _HOOK_S = 30.0
-# Maintenance that detaches itself would be ended with the agent, and leave half a pack behind each time.
-_GIT_CONFIG = """\
-[commit]
-	gpgsign = false
-[gc]
-	auto = 0
-	autoDetach = false
-[maintenance]
-	auto = false
-	autoDetach = false
-"""
 _TIMEOUTS: Mapping[str, str] = {
     "wall": "the run took longer than it may",
     "silence": "the agent said nothing for too long",
@@ -58,7 +48,7 @@ _TIMEOUTS: Mapping[str, str] = {
 }
 
 
-def play(shop: Shop, order: Order, guard: Sentry | None = None) -> AgentReport:
+def play(shop: Shop, order: Order, workspace: Workspace, guard: Sentry | None = None) -> AgentReport:
     """Run the agent to its end and give its report; its usage is in the notebook, whatever happens.
 
     Raises:
@@ -66,13 +56,15 @@ def play(shop: Shop, order: Order, guard: Sentry | None = None) -> AgentReport:
             phase has used what it may.
         CeilingError: it was stopped because the run has spent what it may.
         ConfigError: its configuration cannot work.
+        SandboxError: it was never started, for its sandbox did not come up.
     """
     agent = new_agent(order.agent)
     launch = agent.launch(order if guard is None else replace(order, guard=guard.command))
     lay_out(launch, order.private)
-    env = environment(shop, launch)
+    socket = guard.socket if guard is not None else None
+    around = Surroundings.of(shop, order, launch, workspace, guard_socket=socket)
     if guard is not None:
-        guard.prove(lambda event: _hook(shop, guard, env, event))
+        guard.prove(lambda event: _hook(shop, guard, around, event))
     shop.notebook.begin_process(order.phase)
     ear = _Ear(shop, agent, guard)
     log = shop.spec.run_dir / f"agent-{order.round_no}.log"
@@ -82,10 +74,8 @@ def play(shop: Shop, order: Order, guard: Sentry | None = None) -> AgentReport:
     shop.tell(Event.AGENT_STARTED, agent=order.agent.name, kind=order.agent.kind, round=order.round_no)
     limits = shop.spec.limits
     printed = sum(each.stat().st_size for each in shop.spec.run_dir.glob("agent-*.log"))
-    ended = proc.run(
+    ended = around.run(
         launch.argv,
-        cwd=shop.spec.worktree,
-        env=env,
         output=log,
         stderr=log.with_suffix(".stderr.log"),
         stdin=launch.stdin,
@@ -100,31 +90,15 @@ def play(shop: Shop, order: Order, guard: Sentry | None = None) -> AgentReport:
     return _Close(shop, agent, ear, order).report(ended)
 
 
-def _hook(shop: Shop, guard: Sentry, env: Mapping[str, str], event: bytes) -> proc.Exit:
+def _hook(shop: Shop, guard: Sentry, around: Surroundings, event: bytes) -> Exit:
     """Start the guard's command as the agent will, with one event."""
-    return proc.run(
+    return around.run(
         guard.command,
-        cwd=shop.spec.worktree,
-        env=env,
         output=shop.spec.run_dir / "agent-hook.log",
         stdin=event,
         clock=shop.clock,
         wall_s=_HOOK_S,
         should_stop=shop.stop,
-    )
-
-
-def environment(shop: Shop, launch: Launch) -> dict[str, str]:
-    """Build the agent's environment: its own credentials, our mark, a HOME with the recorded identity."""
-    home, spec = shop.spec.run_dir / "home", shop.spec
-    identity = f"[user]\n\tname = {_quoted(spec.identity.name)}\n\temail = {_quoted(spec.identity.email)}\n"
-    (home / ".gitconfig").write_text(identity + _GIT_CONFIG, encoding="utf-8")
-    return agent_environment(
-        None,
-        home=home,
-        passed=spec.repo.env_pass,
-        own=launch.passes,
-        extra={"TMPDIR": str(spec.run_dir / "tmp"), **launch.extra},
     )
 
 
@@ -198,7 +172,7 @@ class _Close:
     ear: _Ear
     order: Order
 
-    def report(self, ended: proc.Exit) -> AgentReport:
+    def report(self, ended: Exit) -> AgentReport:
         if ended.spawn_error:
             hint = "install it where the daemon's PATH finds it, or set argv of the agent"
             raise RunFailure(Outcome.AGENT_MISSING, "agent-missing", ended.spawn_error, hint=hint)
@@ -214,7 +188,7 @@ class _Close:
             raise RunFailure(report.outcome, report.code, report.message, hint=report.hint)
         return report
 
-    def _tell_end(self, ended: proc.Exit, code: str) -> None:
+    def _tell_end(self, ended: Exit, code: str) -> None:
         self.ear.tell_spend()
         if self.ear.guard is not None:
             self.ear.guard.tell()
@@ -265,9 +239,3 @@ def over_budget(shop: Shop, phase: PaidPhase) -> RunFailure:
     larger = f"{phase}_tokens in [phase_budgets], for instance to {2 * budget}"
     hint = f"make the ticket smaller, or raise {larger}; then: autopilot resume {shop.spec.ticket_id}"
     return RunFailure(Outcome.OVER_BUDGET, "phase-budget", what, hint=hint)
-
-
-def _quoted(value: str) -> str:
-    """Quote a value for a git configuration file. Source: git-config(1), "Syntax"."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
-    return f'"{escaped}"'

@@ -10,6 +10,7 @@ from autopilot.config.git import Git
 from autopilot.runner.chronicle import Chronicle
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.outbox import Outbox
+from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.runner.notebook import Notebook
+    from autopilot.runner.sandbox.confinement import Sandbox
     from autopilot.schemas.events import Event
     from autopilot.schemas.run import RunSpec
 
@@ -35,6 +37,7 @@ class Shop:
     chronicle: Chronicle
     git: Git
     network: Git
+    sandbox: Sandbox
     stop: Callable[[], str | None]
     started_s: float
 
@@ -58,6 +61,7 @@ class Shop:
             chronicle=Chronicle(spec, clock, outbox.tell),
             git=Git(clock, scratch, timeout_s=limits.git_s, should_stop=stop),
             network=Git(clock, scratch, timeout_s=limits.git_s, user_config=True, should_stop=stop),
+            sandbox=open_sandbox(spec.sandbox, clock),
             stop=stop,
             started_s=clock.monotonic_s(),
         )

@@ -17,6 +17,8 @@ from autopilot.config.removal import remove_tree
 from autopilot.runner.gates.context import GateContext
 from autopilot.runner.gates.run import run_gates
 from autopilot.runner.policy import policy_of
+from autopilot.runner.sandbox.confinement import SandboxError
+from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.runner.stacks.registry import choose
 from autopilot.runner.stacks.tree import Tree
 from autopilot.schemas.errors import AutopilotError, ConfigError, ExitCode
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.config.clock import Clock
+    from autopilot.runner.sandbox.confinement import Sandbox
     from autopilot.runner.stacks.stack import Stack
 
 _FOLDERS = ("checkout", "gates", "home", "restored")
@@ -72,32 +75,45 @@ def verify(
     stack: Stack | None = None
     try:
         _make_room(spec.workdir)
-        base = Tree.at(git, spec.repository, spec.base_sha)
-        head = Tree.at(git, spec.repository, spec.head)
+        sandbox = _sandbox(spec, clock)
+        base, head = (Tree.at(git, spec.repository, sha) for sha in (spec.base_sha, spec.head))
         policy = policy_of(base)
         stack = choose(base, policy)
         check_out(git, spec.repository, spec.head, spec.workdir / "checkout")
     except AutopilotError as exc:
-        name = stack.name if stack else "unknown"
-        return VerifyResult(head=spec.head, stack=name, gates=(), error=exc.what, code=exc.code)
-    env = child_environment(base_env, home=spec.workdir / "home", passed=spec.env_pass)
+        return _impossible(spec, stack, exc)
     context = GateContext(
         checkout=spec.workdir / "checkout",
         base=base,
         head=head,
         policy=policy,
         stack=stack,
+        sandbox=sandbox,
         reports=spec.workdir / "gates",
         root=spec.workdir,
         scratch=spec.workdir / "restored",
-        env=env,
+        env=child_environment(base_env, home=spec.workdir / "home", passed=spec.env_pass),
         clock=clock,
         gate_s=spec.gate_s,
         grace_s=spec.kill_grace_s,
         producer="publish",
         should_stop=should_stop,
     )
-    return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context))
+    try:
+        return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context))
+    except SandboxError as exc:
+        return _impossible(spec, stack, exc)
+
+
+def _impossible(spec: VerifySpec, stack: Stack | None, exc: AutopilotError) -> VerifyResult:
+    name = stack.name if stack else "unknown"
+    return VerifyResult(head=spec.head, stack=name, gates=(), error=exc.what, code=exc.code)
+
+
+def _sandbox(spec: VerifySpec, clock: Clock) -> Sandbox:
+    sandbox = open_sandbox(spec.sandbox, clock)
+    sandbox.check()
+    return sandbox
 
 
 def _git(spec: VerifySpec, clock: Clock, should_stop: Callable[[], str | None] | None) -> Git:

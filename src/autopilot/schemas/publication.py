@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from autopilot.schemas.blocked import Blocked
+from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.records import EpochMs, Record, Sha
 from autopilot.schemas.run import Identity, Lease, Seconds, Usage
@@ -87,6 +88,7 @@ class PublishSpec(Record):
     identity: Identity
     recorded_gates: tuple[GateRecord, ...]
     env_pass: tuple[str, ...] = ()
+    sandbox: SandboxSpec = SandboxSpec()
     gate_s: Seconds = 1800
     git_s: Seconds = 600
     kill_grace_s: Seconds = 10

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from autopilot.schemas.blocked import Blocked
+from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.gate import GateRecord, TestCounts
 from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
@@ -116,6 +117,7 @@ class RunSpec(Record):
     identity: Identity
     limits: Limits
     lease: Lease | None = Field(default=None, description="None: nobody renews one, and the run goes on")
+    sandbox: SandboxSpec = SandboxSpec()
     output_language: str = "en"
     created_ms: EpochMs
 
@@ -223,6 +225,7 @@ class VerifySpec(Record):
     base_sha: Sha
     workdir: Path = Field(description="an empty folder for the checkout and the reports")
     env_pass: tuple[str, ...] = ()
+    sandbox: SandboxSpec = SandboxSpec()
     gate_s: Seconds = 1800
     git_s: Seconds = 600
     kill_grace_s: Seconds = 10

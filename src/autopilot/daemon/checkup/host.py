@@ -137,12 +137,6 @@ def sqlite() -> Check:
     return warning("sqlite", seen, f"nothing to do: only the daemon checkpoints ({sys.executable})")
 
 
-def sandbox() -> Check:
-    """Say what this version does not protect from."""
-    seen = "agents and tests run as you, in their own worktree but without an operating-system sandbox"
-    return warning("sandbox", seen, "queue only tickets whose text you trust")
-
-
 def daemon(paths: Paths) -> Check:
     """Ask a daemon for its health."""
     try:

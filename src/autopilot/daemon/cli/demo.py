@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Mapping
 
+    from autopilot.config.clock import Clock
     from autopilot.daemon.demo.stage import Stage
+    from autopilot.schemas.cell import SandboxKind
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,16 +39,31 @@ def run(args: argparse.Namespace) -> ExitCode:
     home = (args.home.expanduser() if args.home else demo_home()).absolute()
     with theatre.interruptible(), stage.claimed(home):
         starter.end_daemon(paths_below(home), clock)  # of a demo that was killed
-        built = stage.build(home, clock)
+        kind, said = _sandbox(clock)
+        built = stage.build(home, clock, sandbox=kind)
         console.say(f"A small shop's repository with a red test, and its bare remote, are in {home}.")
         console.say(
-            "Scripted agents play three tickets; daemon, runner, gates and publisher are the real ones.\n"
+            "Scripted agents play three tickets; daemon, runner, gates and publisher are the real ones."
         )
+        console.say(f"{said}\n")
         with theatre.Theatre(built, clock) as play:
             ended = play.night()
         console.say()
         console.markdown(play.command("digest"))
         return _judge(ended, stage.EXPECTED, built)
+
+
+def _sandbox(clock: Clock) -> tuple[SandboxKind, str]:
+    """Choose what the demo's agents are locked up in, and say so: nothing only where there is nothing."""
+    from autopilot.runner.sandbox.missing import Missing
+    from autopilot.runner.sandbox.registry import open_sandbox
+    from autopilot.schemas.cell import SandboxSpec
+
+    chosen = open_sandbox(SandboxSpec(), clock)
+    if isinstance(chosen, Missing):
+        told = f"There is NO sandbox on this machine ({chosen.why}). A real night would refuse to begin:"
+        return "none", f"{told}\n{chosen.cure}. The demo's own agents are harmless and go on without."
+    return "auto", f"They and the project's tests are locked up by {chosen.kind}."
 
 
 def _judge(

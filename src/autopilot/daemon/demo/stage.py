@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.config.clock import Clock
+    from autopilot.schemas.cell import SandboxKind
 
 MARK = ".made-by-autopilot-demo"
 AGENTS = ("honest", "boaster", "asker")
@@ -76,7 +77,7 @@ def claimed(home: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def build(home: Path, clock: Clock) -> Stage:
+def build(home: Path, clock: Clock, *, sandbox: SandboxKind) -> Stage:
     """Make everything anew in a folder that is claimed."""
     for left in home.iterdir():
         if left.name != MARK:
@@ -86,7 +87,7 @@ def build(home: Path, clock: Clock) -> Stage:
         _copy(here / part, home / part)
     remote = home / "till.git"
     _publish_project(home / "project", remote, Git(clock=clock, scratch=home / "scratch"))
-    (home / "config.toml").write_text(_config(home, remote), encoding="utf-8")
+    (home / "config.toml").write_text(_config(home, remote, sandbox), encoding="utf-8")
     tickets = tuple(sorted((home / "tickets").iterdir()))
     return Stage(home=home, remote=remote, programs=_programs(home / "programs"), tickets=tickets)
 
@@ -119,7 +120,7 @@ def _publish_project(project: Path, remote: Path, git: Git) -> None:
     git.run("remote", "add", "origin", str(remote), cwd=project)
 
 
-def _config(home: Path, remote: Path) -> str:
+def _config(home: Path, remote: Path, sandbox: SandboxKind) -> str:
     agents = "".join(_agent(name, home / "scripts" / f"{name}.yaml") for name in AGENTS)
     return f"""# Made by autopilot demo.
 default_agent = "demo-honest"
@@ -131,6 +132,9 @@ min_free_memory_gib = 0
 
 [daemon]
 drain_s = 1
+
+[sandbox]
+kind = "{sandbox}"
 
 [identity]
 name = "Demo Shopkeeper"

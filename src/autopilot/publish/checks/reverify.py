@@ -48,6 +48,7 @@ def _spawn(ctx: Context, folder: Path, result_file: Path) -> proc.Exit:
         base_sha=ctx.spec.base_sha,
         workdir=folder / "work",
         env_pass=ctx.spec.env_pass,
+        sandbox=ctx.spec.sandbox,
         gate_s=ctx.spec.gate_s,
         git_s=ctx.spec.git_s,
         kill_grace_s=ctx.spec.kill_grace_s,

@@ -46,8 +46,8 @@ class Order:
 class Launch:
     """How to start the agent. `passes` names variables of ours that it alone may see.
 
-    `files` are written before the start, and are the agent's to read; what it may write beside its worktree
-    is in `writable`.
+    `files` are written before the start, and are the agent's to read, as is what is there already and named
+    in `readable`; what it may write beside its worktree is in `writable`.
     """
 
     argv: tuple[str, ...]
@@ -55,6 +55,7 @@ class Launch:
     extra: Mapping[str, str] = field(default_factory=dict)
     stdin: bytes | None = None
     files: Mapping[Path, str] = field(default_factory=dict)
+    readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
 
 

@@ -52,4 +52,5 @@ class ScriptedAgent(CommandAgent):
             ),
             passes=order.agent.env_pass,
             extra={PROMPT_VARIABLE: str(order.prompt)},
+            readable=(order.agent.script,) if order.agent.script else (),
         )

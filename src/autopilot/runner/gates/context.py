@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from autopilot.config import proc
+from autopilot.runner.sandbox.confinement import Confinement
+from autopilot.runner.sandbox.door import run_inside
 from autopilot.runner.stacks.stack import Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from autopilot.config.clock import Clock
+    from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.confinement import Sandbox
     from autopilot.runner.stacks.stack import Command, Stack
     from autopilot.runner.stacks.tree import Tree
     from autopilot.schemas.events import Event
@@ -44,6 +47,7 @@ class GateContext:
     head: Tree
     policy: Policy
     stack: Stack
+    sandbox: Sandbox
     reports: Path
     root: Path
     scratch: Path
@@ -72,12 +76,21 @@ class GateContext:
             succeeds=lambda argv: self._probe(argv, out),
         )
 
-    def run(self, command: Command, out: Path, *, name: str) -> proc.Exit:
-        """Run a command in the checkout; what it prints goes to a file in `out`."""
+    def run(self, command: Command, out: Path, *, name: str, restores: bool = False) -> Exit:
+        """Run a command in the checkout, locked up; what it prints goes to a file in `out`.
+
+        Only what restores packages may write to `scratch`: no test changes what later rounds test with.
+
+        Raises:
+            SandboxError: the sandbox did not come up; it says nothing about the commit.
+        """
         own = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(out / "pycache")}
-        return proc.run(
+        if restores:
+            self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return run_inside(
+            self.sandbox,
+            self._room(self.checkout, out, restores=restores),
             command.argv,
-            cwd=self.checkout,
             env={**self.env, **own, **command.env},
             output=out / f"{name}.log",
             clock=self.clock,
@@ -88,9 +101,10 @@ class GateContext:
         )
 
     def _probe(self, argv: Sequence[str], out: Path) -> bool:
-        return proc.run(
+        return run_inside(
+            self.sandbox,
+            self._room(out, out),
             argv,
-            cwd=out,
             env=self.env,
             output=out / "probe.log",
             clock=self.clock,
@@ -98,3 +112,14 @@ class GateContext:
             grace_s=self.grace_s,
             should_stop=self.should_stop,
         ).ok
+
+    def _room(self, cwd: Path, out: Path, *, restores: bool = False) -> Confinement:
+        """Lay out what a command may touch: the checkout and folders of ours that only it writes to."""
+        home = Path(self.env["HOME"])
+        return Confinement(
+            cwd=cwd,
+            home=home,
+            readable=(self.scratch,),
+            writable=(self.checkout, out, home, *((self.scratch,) if restores else ())),
+            shares_network=restores,
+        )

@@ -41,7 +41,7 @@ def restore(ctx: GateContext) -> Finding | None:
         return None
     mark.unlink(missing_ok=True)
     remove_tree(ctx.scratch / ENVIRONMENT)
-    exit_ = ctx.run(plan, place.out, name="output")
+    exit_ = ctx.run(plan, place.out, name="output", restores=True)
     if (early := early_end(exit_)) is not None:
         return Finding(early.verdict, "setup-failed", f"set-up: {early.reason}")
     if exit_.code != 0:

@@ -62,6 +62,7 @@ def _context(shop: Shop, ready: Ready, *, head: Tree, checkout: Path, name: str)
         head=head,
         policy=ready.policy,
         stack=ready.stack,
+        sandbox=shop.sandbox,
         reports=spec.run_dir / "gates" / name,
         root=spec.run_dir,
         scratch=spec.run_dir / "restored",

@@ -95,6 +95,7 @@ def _agent(
             prompt=_prompt(shop, ready, baseline, round_no=round_no, red=red),
             private=spec.run_dir / "agent",
             worktree=spec.worktree,
+            is_confined=shop.sandbox.kind != "none",
             round_no=round_no,
             phase="dev",
             attempt=spec.attempt,
@@ -102,6 +103,7 @@ def _agent(
             left_micro_usd=shop.notebook.meter.left_micro_usd,
             allowed_commands=allowed_commands(ready.policy, ready.stack.name),
         ),
+        ready.workspace,
         guard,
     )
     shop.notebook.final_text = without_places(spec, report.final_text)

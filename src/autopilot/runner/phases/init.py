@@ -60,6 +60,7 @@ def prepare(shop: Shop) -> Ready:
         AutopilotError: it cannot be; no agent was started and no worktree is left half-made.
     """
     spec = shop.spec
+    shop.sandbox.check()
     check_agent(shop)
     base_sha = _fetch(shop)
     base = Tree.at(shop.git, spec.repo.mirror, base_sha)

@@ -1,0 +1,172 @@
+"""Linux: a view of the file system made for one program, and namespaces of its own, by bubblewrap.
+
+Must not put an environment or a secret among its arguments, which every user of the machine can read.
+Source: bwrap(1); docs/decisions/0115 and 0116.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autopilot.config.plain import one_line
+from autopilot.runner.sandbox import system
+from autopilot.runner.sandbox.confinement import SandboxError, Wrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.confinement import Confinement
+    from autopilot.runner.sandbox.toolchain import Toolchain
+
+_APART = (
+    *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),
+    *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox"),
+)
+_OWN = ("--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run")  # noqa: S108 - inside
+# Of the kernel's own files. To root the whole of /proc is root's own, whatever namespace it is in: the core
+# pattern alone would be a command of the attacker's outside. Source: the OCI runtime's default masks.
+_KERNELS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "asound", "driver", "tty")
+_KERNELS_SECRETS = (
+    "kcore",
+    "keys",
+    "key-users",
+    "kallsyms",
+    "kmsg",
+    "timer_list",
+    "sched_debug",
+    "vmallocinfo",
+)
+_PROCESSORS = Path("/sys/devices/system/cpu")
+_RESOLVER = Path("/run/systemd/resolve")
+_CANNOT_EXEC = "bwrap: execvp "
+_OF_A_SIGNAL = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bubblewrap:
+    """Starts the program in a new mount, user, PID, IPC, UTS and network namespace; see `Sandbox`."""
+
+    program: Path
+    toolchain: Toolchain
+    readable: tuple[Path, ...] = ()
+    masked: tuple[Path, ...] = ()
+    options: tuple[str, ...] = ()
+    kind: str = "bubblewrap"
+
+    def check(self) -> None:
+        """Nothing: it was tried when it was chosen."""
+
+    def wrap(
+        self, argv: Sequence[str], env: Mapping[str, str], confinement: Confinement, *, status: int
+    ) -> Wrapped:
+        """Put bubblewrap and its arguments before the program; the environment goes through as it is."""
+        own = (str(self.program), "--json-status-fd", str(status), *_APART, *self.options)
+        view = tuple(self._view(env, confinement))
+        return Wrapped((*own, *view, "--chdir", str(confinement.cwd), "--", *argv), env)
+
+    def read(self, ended: Exit, told: bytes) -> Exit:
+        """Tell the program's end from the sandbox's own: only a program that began has an exit code.
+
+        Raises:
+            SandboxError: it never began.
+        """
+        if ended.spawn_error:
+            raise _failed(ended.spawn_error)
+        if ended.stopped or ended.signal is not None:
+            return ended
+        code = _exit_code(told)
+        if code is None:
+            said = (ended.stderr_tail or ended.tail).decode("utf-8", "replace")
+            lines = [line for line in said.splitlines() if line.startswith("bwrap: ")]
+            last = lines[-1] if lines else said
+            if last.startswith(_CANNOT_EXEC):
+                why = f"cannot start {last.removeprefix(_CANNOT_EXEC)} (in the sandbox)"
+                return replace(ended, code=None, spawn_error=why)
+            raise _failed(one_line(last) or f"it ended with code {ended.code} and said nothing")
+        number = code - _OF_A_SIGNAL
+        if number in set(signal.Signals):
+            return replace(ended, code=None, signal=number)
+        return replace(ended, code=code)
+
+    def _view(self, env: Mapping[str, str], confinement: Confinement) -> Iterator[str]:
+        """Lay the view out, from the outside in: what comes later lies over what came before."""
+        home = (self.toolchain.home,) if self.toolchain.home else ()
+        tools = (*self.toolchain.needed(env.get("PATH", ""), confinement.programs), *self.readable)
+        yield from _system()
+        yield from _hidden((*self.masked, *home), system.FOLDERS)
+        yield from _OWN
+        yield from _kernel()
+        for place in (_PROCESSORS, *((_RESOLVER,) if confinement.shares_network else ()), *tools):
+            yield from _shown(place)
+        yield from _hidden(self.toolchain.sealed, (*system.FOLDERS, *tools))
+        sockets = (each for each in (confinement.outlet, confinement.guard_socket) if each)
+        for place in (*confinement.readable, *sockets):
+            yield from _shown(place)
+        for place in confinement.writable:
+            yield from _shown(place, how="--bind")
+        for place in confinement.protected:
+            yield from _shown(place)
+        yield from ("--remount-ro", "/")
+        if not confinement.shares_network:
+            yield "--unshare-net"
+
+
+def _system() -> Iterator[str]:
+    """Show the system's folders, as folders or as the links that they are."""
+    for folder in system.FOLDERS:
+        if folder.is_symlink():
+            yield from ("--symlink", str(folder.readlink()), str(folder))
+        elif folder.is_dir():
+            yield from _shown(folder)
+
+
+def _kernel() -> Iterator[str]:
+    """Lay the kernel's own files over with what can be read only, or with nothing."""
+    for place in (Path("/proc", name) for name in _KERNELS):
+        if place.exists():
+            yield from ("--ro-bind", str(place), str(place))
+    for place in (Path("/proc", name) for name in _KERNELS_SECRETS):
+        if place.exists():
+            yield from ("--ro-bind", os.devnull, str(place))
+
+
+def _hidden(places: Sequence[Path], shown: Sequence[Path]) -> Iterator[str]:
+    """Lay emptiness over what a folder that is shown would bring along."""
+    for place in (each for each in places if any(each.is_relative_to(one) for one in shown)):
+        if place.is_dir() and not place.is_symlink():
+            yield from ("--tmpfs", str(place), "--remount-ro", str(place))
+        elif place.is_file():
+            yield from ("--ro-bind", os.devnull, str(place))
+
+
+def _shown(place: Path, how: str = "--ro-bind") -> Iterator[str]:
+    """Show what is there, under its name and, where links lead to it, under its real one."""
+    if not place.exists():
+        return
+    real = place.resolve()
+    if real != place:
+        yield from (how, str(real), str(real))
+    yield from (how, str(real), str(place))
+
+
+def _exit_code(told: bytes) -> int | None:
+    """Find the exit code of the program; bubblewrap tells one only when it could be started at all."""
+    for line in told.splitlines():
+        try:
+            said = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(said, dict) and isinstance(said.get("exit-code"), int):
+            return int(said["exit-code"])
+    return None
+
+
+def _failed(why: str) -> SandboxError:
+    hint = "autopilot doctor tells whether bubblewrap works here; [sandbox] in docs/security.md"
+    return SandboxError("sandbox-failed", f"the sandbox did not come up: {why}", hint=hint)

@@ -1,0 +1,103 @@
+"""Every kind of sandbox by its name, and which of them this machine gives.
+
+Must not choose `none` by itself: where nothing else is left, everything is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autopilot.config import environ, proc
+from autopilot.runner.sandbox import system
+from autopilot.runner.sandbox.bubblewrap import Bubblewrap
+from autopilot.runner.sandbox.confinement import Confinement, SandboxError
+from autopilot.runner.sandbox.door import run_inside
+from autopilot.runner.sandbox.missing import Missing
+from autopilot.runner.sandbox.none import NoSandbox
+from autopilot.runner.sandbox.toolchain import Toolchain
+from autopilot.schemas.errors import ConfigError
+
+if TYPE_CHECKING:
+    from autopilot.config.clock import Clock
+    from autopilot.runner.sandbox.confinement import Sandbox
+    from autopilot.schemas.cell import SandboxSpec
+
+_PROBE_S = 30.0
+_NO_NESTED_SINCE = (0, 8)
+_GET = "install bubblewrap (apt-get install bubblewrap, dnf install bubblewrap), then: autopilot doctor"
+_NONE = 'or, to work without any, [sandbox] kind = "none"'
+
+
+def open_sandbox(spec: SandboxSpec, clock: Clock) -> Sandbox:
+    """Give the sandbox that is wanted, tried out; one that refuses everything where there is none.
+
+    Raises:
+        ConfigError: something may be read that would show what is ours.
+    """
+    if spec.kind == "none":
+        return NoSandbox()
+    toolchain = Toolchain(_home(), spec.sealed)
+    for place in spec.readable:
+        if not toolchain.is_showable(place):
+            what = f"[sandbox] readable names {place}, which is or holds what no agent may see"
+            raise ConfigError("sandbox-readable-too-wide", what, hint="name a folder further down")
+    if spec.kind in {"auto", "bubblewrap"}:
+        return _bubblewrap(spec, toolchain, clock)
+    return Missing(f"{spec.kind} is not for this machine", f"choose another kind in [sandbox], {_NONE}")
+
+
+def _bubblewrap(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbox:
+    if sys.platform != "linux":
+        return Missing("bubblewrap is for Linux only", f"choose another kind in [sandbox], {_NONE}")
+    found = shutil.which("bwrap", path=environ.search_path(environ.current()))
+    if found is None:
+        return Missing("bubblewrap is not installed (no bwrap on PATH)", f"{_GET}; {_NONE}")
+    with tempfile.TemporaryDirectory(prefix="autopilot-probe-") as scratch:
+        version = _version(found, Path(scratch), clock)
+        options = () if spec.nested or version < _NO_NESTED_SINCE else ("--disable-userns",)
+        sandbox = Bubblewrap(
+            program=Path(found),
+            toolchain=toolchain,
+            readable=spec.readable,
+            masked=tuple(system.secrets()),
+            options=options,
+        )
+        if why := _fault(sandbox, Path(scratch), clock):
+            return Missing(f"bubblewrap does not work here: {why}", f"see docs/security.md; {_NONE}")
+    return sandbox
+
+
+def _version(program: str, scratch: Path, clock: Clock) -> tuple[int, ...]:
+    """Ask a bubblewrap how old it is; (0,) where it does not say."""
+    ended = proc.run(
+        (program, "--version"), cwd=scratch, env={}, output=scratch / "v", clock=clock, wall_s=_PROBE_S
+    )
+    found = re.search(rb"(\d+)\.(\d+)", ended.tail)
+    return tuple(int(part) for part in found.groups()) if found else (0,)
+
+
+def _fault(sandbox: Sandbox, scratch: Path, clock: Clock) -> str:
+    """Try a sandbox out; say why it does not work."""
+    try:
+        ended = run_inside(
+            sandbox,
+            Confinement(cwd=Path("/"), home=scratch, writable=(scratch,)),
+            ("true",),
+            env={"PATH": environ.search_path({})},
+            output=scratch / "probe",
+            clock=clock,
+            wall_s=_PROBE_S,
+        )
+    except SandboxError as exc:
+        return exc.what
+    return "" if ended.ok else ended.spawn_error or f"a trial ended with {ended.code}"
+
+
+def _home() -> Path | None:
+    home = environ.current().get("HOME", "")
+    return Path(home) if home.startswith("/") and home != "/" else None

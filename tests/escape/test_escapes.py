@@ -1,0 +1,111 @@
+"""Every attempt to get out fails inside, with the refusal that it should; without a sandbox they succeed."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autopilot.config.clock import SystemClock
+from autopilot.config.environ import agent_environment
+from autopilot.runner.sandbox.confinement import Sandbox
+from autopilot.runner.sandbox.door import run_inside
+from autopilot.runner.sandbox.none import NoSandbox
+from autopilot.runner.sandbox.registry import open_sandbox
+from autopilot.schemas.cell import SandboxSpec
+from tests.escape import driver
+from tests.escape.attempt import Attempt
+from tests.escape.files import FILES
+from tests.escape.network import NETWORK
+from tests.escape.powers import POWERS
+from tests.escape.repository import REPOSITORY
+from tests.escape.world import CANARY, World, world
+from tests.support.tree import ROOT
+
+ALL = (*FILES, *REPOSITORY, *NETWORK, *POWERS)
+FEWEST = 120
+
+pytestmark = [pytest.mark.needs(binary="bwrap", apt="bubblewrap"), pytest.mark.slow]
+
+
+@pytest.fixture
+def root() -> Iterator[Path]:
+    """A folder that is not below /tmp: there everything is the program's own, inside."""
+    (ROOT / ".cache").mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=ROOT / ".cache", prefix="escape-") as folder:
+        yield Path(folder)
+
+
+def tried(there: World, sandbox: Sandbox, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
+    """Make the attempts as the agent of the run, in one start of the sandbox, and read what they got."""
+    home = there.spec.run_dir / "home"
+    asked, report = home / "attempts.json", home / "report.json"
+    copy = home / "driver.py"
+    copy.write_text(Path(driver.__file__).read_text())
+    named = [{"name": each.name, "argv": each.argv(there.places)} for each in attempts]
+    asked.write_text(json.dumps(named))
+    python = there.places["python"]
+    ended = run_inside(
+        sandbox,
+        there.room(),
+        (python, "-I", "-S", str(copy), str(asked), str(report)),
+        env=agent_environment(None, home=home, extra={"TMPDIR": str(there.spec.run_dir / "tmp")}),
+        output=there.spec.run_dir / "attempts.log",
+        clock=SystemClock(),
+        wall_s=300,
+        grace_s=1,
+    )
+    assert ended.ok, ended
+    got: dict[str, Any] = json.loads(report.read_text())
+    return got
+
+
+def test_there_are_enough_attempts_and_each_has_a_name_of_its_own() -> None:
+    assert len(ALL) >= FEWEST
+    assert [name for name, count in Counter(each.name for each in ALL).items() if count > 1] == []
+
+
+@pytest.mark.field_report("AGT-018")
+@pytest.mark.field_report("AGT-038")
+@pytest.mark.field_report("SEC-014")
+@pytest.mark.field_report("SEC-015")
+def test_nothing_gets_out_of_the_sandbox(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "NPM_TOKEN", "SSH_AUTH_SOCK"):
+        monkeypatch.setenv(name, CANARY)
+    with world(root) as there:
+        monkeypatch.setenv("HOME", str(there.home))
+        before = fingerprint(there)
+        sandbox = open_sandbox(SandboxSpec(sealed=(there.state,)), SystemClock())
+        assert sandbox.kind == "bubblewrap"
+        got = tried(there, sandbox, ALL)
+        out = [name for name, each in got.items() if each["code"] == 0]
+        assert "\n".join(out) == ""
+        odd = [each.name for each in ALL if not re.search(each.refusal, got[each.name]["said"])]
+        assert "\n".join(f"{name}: {got[name]['said'][-120:]}" for name in odd) == ""
+        assert fingerprint(there) == before
+
+
+def test_without_a_sandbox_the_same_attempts_succeed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The control: what can never succeed proves nothing. All of it happens to decoys."""
+    with world(root) as there:
+        monkeypatch.setenv("HOME", str(there.home))
+        attempts = tuple(each for each in ALL if not each.only_inside)
+        got = tried(there, NoSandbox(), attempts)
+        refused = {name: each["said"] for name, each in got.items() if each["code"] != 0}
+        assert refused == {}
+        assert len(attempts) >= FEWEST
+
+
+def fingerprint(there: World) -> dict[str, bytes]:
+    """Every file of the person, the remote, and of ours that no run may touch."""
+    places = (there.home, there.theirs.checkout, there.theirs.remote, there.spec.repo.mirror)
+    state = [path for path in there.state.iterdir() if path.name not in {"runs", "scratch", "worktrees"}]
+    ours = [path for path in there.spec.run_dir.iterdir() if path.is_file() and path.suffix != ".log"]
+    files = [*ours, *(file for place in (*places, *state) for file in place.rglob("*"))]
+    return {str(file): file.read_bytes() for file in files if file.is_file()}

@@ -1,0 +1,181 @@
+"""A machine in small for attempts to escape: a user's home, our state with another run, sockets, a victim.
+
+Everything in it is a decoy below one temporary folder; nothing of the real machine is ever the target.
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from autopilot.runner.sandbox.confinement import Confinement
+from autopilot.runner.sandbox.rooms import room_of_agent
+from autopilot.runner.worktree import Workspace
+from autopilot.schemas.run import RunSpec
+from tests.support.gitcmd import git
+from tests.support.repos import Repo
+from tests.support.runs import Host
+from tests.support.small_project import small_repo
+
+CANARY: Final = "canary-7f3a91c2"
+_SECRETS: Final = (
+    *(".ssh/id_ed25519", ".netrc", ".git-credentials", ".aws/credentials", ".config/gh/hosts.yml"),
+    *(".local/share/keyrings/login.keyring", ".gnupg/secring.gpg", ".docker/config.json", ".bash_history"),
+    *(".claude/.credentials.json", ".npmrc", ".kube/config"),
+)
+_VICTIM: Final = "import signal\nsignal.pause()"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Where the decoys are, and what the agent's own places are."""
+
+    root: Path
+    home: Path
+    state: Path
+    theirs: Repo
+    workspace: Workspace
+    spec: RunSpec
+    places: Mapping[str, str]
+
+    def room(self) -> Confinement:
+        """What the agent of the run may touch."""
+        return replace(room_of_agent(self.spec, self.workspace, program=sys.executable), shares_network=False)
+
+
+@contextmanager
+def world(root: Path) -> Iterator[World]:
+    """Build it, with its sockets and its victim alive inside the block."""
+    with ExitStack() as stack:
+        home, state = root / "person", root / "state"
+        for name in _SECRETS:
+            _file(home / name)
+        theirs = _with_unfinished_work(small_repo(root / "theirs"))
+        spec, workspace = _run(Host(state), theirs)
+        _ours(state, spec)
+        places = {
+            **_sockets(stack, home, state),
+            "victim": str(_victim(stack)),
+            "root": str(root),
+            "person": str(home),
+            "state": str(state),
+            "checkout": str(theirs.checkout),
+            "remote": str(theirs.remote),
+            "worktree": str(spec.worktree),
+            "other": str(state / "worktrees" / "T-2"),
+            "repo": str(workspace.repository),
+            "admin": str(workspace.admin),
+            "mirror": str(spec.repo.mirror),
+            "run": str(spec.run_dir),
+            "own_home": str(spec.run_dir / "home"),
+            "branch": spec.branch,
+            "python": sys.executable,
+            "canary": CANARY,
+        }
+        yield World(root, home, state, theirs, workspace, spec, places)
+
+
+def _file(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"{CANARY}\n")
+
+
+def _with_unfinished_work(theirs: Repo) -> Repo:
+    """Leave in the person's own checkout what an agent once destroyed: an edit and a stash."""
+    (theirs.checkout / "answer.txt").write_text("stashed\n")
+    git(theirs.checkout, "stash", "push", "-q", "-m", "half an idea")
+    (theirs.checkout / "answer.txt").write_text(f"edited by hand {CANARY}\n")
+    return theirs
+
+
+def _run(host: Host, theirs: Repo) -> tuple[RunSpec, Workspace]:
+    spec = host.spec(theirs)
+    workspace = host.cut(spec)
+    for name in ("home", "tmp"):
+        (spec.run_dir / name).mkdir()
+    _file(spec.repo.mirror / "description")
+    return spec, workspace
+
+
+def _ours(state: Path, spec: RunSpec) -> None:
+    """Lay beside the run what is ours: queue, settings, judge, another run and its worktree."""
+    named = ("autopilot.db", "config.toml", "pr-requests/T-2.json", "worktrees/T-2/answer.txt")
+    for path in (state / name for name in named):
+        _file(path)
+    for name in ("judge.git/HEAD", "events.jsonl", "spec.json", "lease", "agent-1.log"):
+        _file(spec.run_dir / name)
+    _file(spec.run_dir.with_name("T-2-a1-00000001") / "repo.git" / "config")
+
+
+def _sockets(stack: ExitStack, home: Path, state: Path) -> Mapping[str, str]:
+    """Listen where a session bus, a daemon and servers of the machine would."""
+    # A unix socket's name has 107 characters at most.
+    short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ap-")))
+    bus, control = short / "bus", short / "control.sock"
+    abstract = f"autopilot-escape-{short.name}"
+    ports = {}
+    for path in (bus, control):
+        _accept(stack, socket.AF_UNIX, str(path))
+    _accept(stack, socket.AF_UNIX, f"\0{abstract}")
+    ports["port"] = _accept(stack, socket.AF_INET, ("127.0.0.1", 0))
+    ports["port6"] = _accept(stack, socket.AF_INET6, ("::1", 0))
+    ports["udp"] = _hear(stack)
+    (home / ".bus").symlink_to(bus)
+    (state / "control.sock").symlink_to(control)
+    return {"bus": str(bus), "control": str(control), "abstract": abstract, **ports}
+
+
+def _accept(stack: ExitStack, family: int, address: str | tuple[str, int]) -> str:
+    """Greet whoever comes with the canary."""
+    server = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+    server.bind(address)
+    server.listen()
+
+    def greet() -> None:
+        while True:
+            try:
+                peer, _ = server.accept()
+            except OSError:
+                return
+            with peer:
+                peer.sendall(CANARY.encode())
+
+    threading.Thread(target=greet, daemon=True).start()
+    stack.callback(server.shutdown, socket.SHUT_RDWR)
+    name = server.getsockname()
+    return str(name[1]) if isinstance(name, tuple) else ""
+
+
+def _hear(stack: ExitStack) -> str:
+    """Answer datagrams with the canary."""
+    server = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    server.bind(("127.0.0.1", 0))
+    port = str(server.getsockname()[1])
+
+    def answer() -> None:
+        while True:
+            heard, peer = server.recvfrom(64)
+            if heard == b"end":
+                return
+            server.sendto(CANARY.encode(), peer)
+
+    threading.Thread(target=answer, daemon=True).start()
+    stack.callback(server.sendto, b"end", ("127.0.0.1", int(port)))
+    return port
+
+
+def _victim(stack: ExitStack) -> int:
+    """Start a process of the person's, with a secret in its environment."""
+    process = stack.enter_context(
+        subprocess.Popen([sys.executable, "-I", "-S", "-c", _VICTIM], env={"TOKEN": CANARY})
+    )
+    stack.callback(process.kill)
+    return process.pid
