@@ -12,7 +12,7 @@ from autopilot.runner.guard.names import fold
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
     from autopilot.runner.guard.grammar import Word
     from autopilot.runner.guard.places import Places, Spot
@@ -81,6 +81,28 @@ class Act:
             if self.places.is_secret(spot):
                 raise Refused("secret-file", f"{word.text!r} may hold secrets and is not handed on")
 
+    def link(self, word: Word) -> None:
+        """A symbolic link is made that leads there.
+
+        Raises:
+            Refused: as for an argument; or what is protected could be reached by another name.
+        """
+        self.write_argument(word)
+        for spot in self._spots(word):
+            if self.places.may_hold(spot) or self.places.is_under(spot, self.places.installed):
+                raise Refused(
+                    "protected-below", f"{word.text!r} holds protected files; link what lies below it"
+                )
+
+    def rewrite(self, word: Word) -> None:
+        """Sources are formatted in place, or all that lie in a folder.
+
+        Raises:
+            Refused: it is outside, protected or a manifest.
+        """
+        for spot in self._spots(word):
+            self._check_name(spot, word.text)
+
     def write_tree(self, word: Word) -> None:
         """A folder with all that is in it is written, moved or removed.
 
@@ -126,6 +148,11 @@ class Act:
         for spot in self._spots(word):
             if spot.parts is None or self.places.is_secret(spot):
                 raise Refused("not-of-the-repository", f"{word.text!r} is no program of the repository")
+            if self.places.is_under(spot, self.places.installed):
+                raise Refused(
+                    "installed-package",
+                    f"{word.text!r} belongs to an installed package; run tools by their name",
+                )
             if self.is_written(spot.path) or self.places.is_new(spot.path):
                 raise Refused(
                     "made-by-the-run",
@@ -171,7 +198,22 @@ class Act:
         act.writes = self.writes
         return act
 
-    def unchanged(self, names: Iterable[str], what: str) -> None:
+    def own_repository(self) -> None:
+        """Git finds the repository of the worktree, not one that lies in a folder of it.
+
+        Raises:
+            Refused: a folder on the way up may be a repository. Source: git-config(1), safe.bareRepository.
+        """
+        for folder in {above for each in self.folders for above in self.places.folders_above(each)}:
+            for name in ("HEAD", ".git"):
+                path = posixpath.join(folder, name)
+                if self.is_written(path) or self.places.exists(path):
+                    shown = posixpath.basename(folder)
+                    raise Refused(
+                        "other-repository", f"{shown} may be a repository of its own; run git above it"
+                    )
+
+    def unchanged(self, names: Collection[str], what: str) -> None:
         """What a build tool takes its orders from is as the base commit has it.
 
         Raises:
@@ -179,18 +221,14 @@ class Act:
         """
         suffixes = tuple(name[1:] for name in names if name.startswith("*"))
         plain = {name for name in names if not name.startswith("*")}
-        for path in self.written | self.writes:
-            name = fold(posixpath.basename(path))
-            if name in plain or (suffixes and name.endswith(suffixes)):
+        changed = {posixpath.basename(path) for path in self.written | self.writes}
+        changed.update(*map(self.places.new_names, self.folders))
+        for name in sorted(changed):
+            if fold(name) in plain or (suffixes and fold(name).endswith(suffixes)):
                 raise Refused(
                     "build-file-changed",
-                    f"this run changed {name}, which says what {what} runs; run the tests by their own "
-                    "runner",
+                    f"this run changed {name}, which tells {what} what to run; use the own test runner",
                 )
-        for folder in self.folders:
-            for name in plain:
-                if self.places.is_new(posixpath.join(folder, name)):
-                    raise Refused("build-file-changed", f"{name} changed since the run began")
 
     def is_written(self, path: str) -> bool:
         """Whether this run wrote a file, or a whole folder above it."""

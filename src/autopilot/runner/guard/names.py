@@ -72,6 +72,10 @@ def _may_be(pattern: str, part: str) -> bool:
     Two wildcards always have some name in common (`bun.lock*` and `*.log`: bun.lock.log), so a pattern stands
     for its likely names, and for all of them only where both begin with the same letters.
     """
+    if not part.startswith((ANY, ONE)) and pattern[:1] not in {part[:1], "*", "?"}:
+        return False
+    if ANY not in part and ONE not in part and "*" not in pattern:
+        return pattern == part
     if any(may_meet(pattern.replace("*", filling), part) for filling in _FILLINGS):
         return True
     beginnings = pattern.partition("*")[0], _ANY_RUN.split(part)[0]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _SECRET = (
     ".env*", ".git", ".git/**", ".git-credentials", ".netrc", ".npmrc", ".yarnrc*", ".pypirc",
     ".pgpass", ".ssh/**", ".aws/**", ".gnupg/**", ".docker/config.json", ".kube/**",
+    ".htpasswd", ".vault-token", ".dockercfg", ".s3cfg", ".boto", "*.jks", "*.keystore", "*.tfstate",
     "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa", "*.pem", "*.p12", "*.pfx", "*.key", "*.keychain*",
 )  # fmt: skip
 _INSTALLED = ("node_modules/**", ".venv/**", "venv/**", "site-packages/**")
@@ -28,6 +29,7 @@ _SINKS = frozenset({"/dev/null"})
 # NTFS has a second, short name for `.git`. Source: git-config(1), core.protectNTFS.
 _SHORT_NAME = re.compile(r"git~[0-9]+")
 _MAX_PATH = 4096
+_MAX_DEPTH = 60
 _SHOWN = 80
 
 
@@ -63,7 +65,8 @@ class Places:
             Refused: it lies outside, or it cannot be told where.
         """
         shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-        if not text or len(text) > _MAX_PATH or "\0" in text or "://" in text:
+        depth = text.count("/")
+        if not text or len(text) > _MAX_PATH or depth > _MAX_DEPTH or "\0" in text or "://" in text:
             raise Refused("not-a-path", f"{shown!r} is no file; give a path inside the worktree")
         marked = text if pattern is None else pattern
         lexical = posixpath.normpath(posixpath.join(base, marked))
@@ -106,6 +109,28 @@ class Places:
             return os.stat(path).st_ctime_ns >= self._started_ns  # noqa: PTH116 - no Path: this is the hot path
         except OSError:
             return False
+
+    def new_names(self, folder: str) -> set[str]:
+        """List what lies in a folder and was made or changed since the run began."""
+        if self._started_ns is None:
+            return set()
+        try:
+            return {name for name in os.listdir(folder) if self.is_new(posixpath.join(folder, name))}  # noqa: PTH208
+        except OSError:
+            return set()
+
+    def folders_above(self, folder: str) -> list[str]:
+        """List a folder of the worktree and those above it, without the worktree itself."""
+        found = []
+        while folder.startswith(self.worktree + "/"):
+            found.append(folder)
+            folder = posixpath.dirname(folder)
+        return found
+
+    @staticmethod
+    def exists(path: str) -> bool:
+        """Whether anything lies there, be it a dangling link."""
+        return os.path.lexists(path)
 
     @staticmethod
     def is_sink(text: str) -> bool:

@@ -13,7 +13,7 @@ from autopilot.runner.guard.act import Act
 from autopilot.runner.guard.lexer import parse
 from autopilot.runner.guard.names import fold
 from autopilot.runner.guard.policy.forms import Call
-from autopilot.runner.guard.policy.programs import POLICIES
+from autopilot.runner.guard.policy.programs import OWN_PROGRAM, POLICIES
 from autopilot.runner.guard.policy.refusals import WHY_NOT
 from autopilot.runner.guard.verdict import Refused
 
@@ -58,7 +58,11 @@ def judge_line(
     start = frozenset({cwd})
     where = _Where(start, start, start)
     writes: set[str] = set()
+    made_link = False
     for command in parse(text):
+        if made_link:
+            raise Refused("link-then-more", "a link ends the line; go on in a further call")
+        made_link = any(word.text.rpartition("/")[2] == "ln" for word in command.argv[:3])
         folders = _folders(command.before, where)
         act = Act(context, places, folders=tuple(sorted(folders)), written=written | set(map(fold, writes)))
         if command.argv[0].text == "cd":
@@ -129,7 +133,7 @@ def _judge(command: Simple, act: Act) -> None:
             "searching, "
             "editing, testing and building: see docs/security.md, or autopilot guard explain",
         )
-    POLICIES[name](call._replace(name=name))
+    POLICIES[name](call if name == OWN_PROGRAM else call._replace(name=name))
 
 
 def _judge_redirects(command: Simple, act: Act) -> None:
@@ -168,7 +172,7 @@ def _program(call: Call, command: Simple) -> str:
     call.act.execute(word)
     if name in {"gradlew", "mvnw"}:
         return name
-    return "./"
+    return OWN_PROGRAM
 
 
 def _check_words(call: Call, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Build tools and compiled languages: make, CMake, Go, Rust, the JVM, .NET, Swift.
+"""Build tools: make and its kin, CMake, the JVM; Go and Rust have modules of their own.
 
 Must not accept orders that the run wrote itself, a program for the tool to run, or a new dependency.
 """
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.cargo import PROGRAMS as CARGO
-from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.golang import PROGRAMS as GO
 from autopilot.runner.guard.verdict import Refused
 
@@ -65,7 +65,7 @@ def _built_by(form: Form, *files: str) -> Policy:
 
 
 def _cmake(call: Call) -> None:
-    call.act.unchanged(("*.cmake",), call.name)
+    call.act.unchanged(("cmakelists.txt", "*.cmake"), call.name)
     words = {word.text for word in call.args}
     if "--build" in words:
         built = Form(
@@ -158,58 +158,6 @@ def _gradle(call: Call) -> None:
             )
 
 
-_DOTNET_FLAGS = (
-    "-c:word -v:word -f:word -o:write -l:word --no-restore --no-build --configuration=word "
-    "--verbosity=word --framework=word --filter=text --nologo --logger=word "
-    "--output=write --collect=text --results-directory=write --list-tests --blame --settings=read "
-    "--no-incremental --no-dependencies --no-self-contained"
-)
-_DOTNET: Mapping[str, Policy] = MappingProxyType(
-    {
-        **same(Form(_DOTNET_FLAGS, "read*"), "build", "test", "clean"),
-        "restore": _built_by(Form("--locked-mode --nologo -v:word --verbosity=word", "read*")),
-        "format": Form(
-            "--verify-no-changes --no-restore --severity=word --include=text --verbosity=word -v:word",
-            "read*",
-        ),
-        **same(Form("", ""), "--version", "--info", "--list-sdks"),
-        "list": Form("--outdated", "text*"),
-    }
-)
-
-
-def _dotnet(call: Call) -> None:
-    one_of(_DOTNET, "what dotnet does in a run; packages are restored in locked mode")(call)
-    if call.args[0].text == "restore" and not any(word.text == "--locked-mode" for word in call.args):
-        raise Refused(
-            "not-frozen", "dotnet restore may change the lock file; accepted: dotnet restore --locked-mode"
-        )
-
-
-_SWIFT = one_of(
-    {
-        **same(
-            Form(
-                "-v -c:word --configuration=word --filter=text --skip=text --parallel "
-                "--enable-code-coverage --build-tests --target=word --product=word "
-                "--disable-automatic-resolution --only-use-versions-from-resolved-file",
-                "",
-            ),
-            "build",
-            "test",
-        ),
-        "package": one_of(
-            {
-                "show-dependencies": Form("", ""),
-                "describe": Form("", ""),
-                "resolve": refuse("download", "packages come with the set-up"),
-            },
-            "swift package in a run",
-        ),
-        "--version": Form("", ""),
-    },
-    "what swift does in a run",
-)
 _MESON = one_of(
     {
         "compile": Form("-C:write -j:number -v", "word*"),
@@ -250,14 +198,11 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **same(_bazel, "bazel", "bazelisk"),
         **same(_mvn, "mvn", "mvnw"),
         **same(_gradle, "gradle", "gradlew"),
-        "dotnet": _dotnet,
-        "swift": _SWIFT,
-        "swiftlint": Form("--strict --quiet --config=read", "text*"),
         **same(Form("-nil --recursive --dry-run -d -s --mode=word --check", "read*"), "shfmt"),
         "shellcheck": Form(
             "-s:word -x -e:word -f:word -S:word --severity=word --shell=word --exclude=word --format=word",
             "read+",
         ),
-        "clang-format": Form("-n -Werror --dry-run --Werror --style=word -i", "stage+"),
+        "clang-format": Form("-n -Werror --dry-run --Werror --style=word -i", "rewrite+"),
     }
 )

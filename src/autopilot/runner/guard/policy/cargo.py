@@ -56,7 +56,7 @@ _COMMANDS: Mapping[str, Policy] = MappingProxyType(
         ),
         "fmt": _with_rest(
             Form("-vq -p:word --all --check --quiet --verbose", ""),
-            Form("-lv --check --files-with-diff", "stage*"),
+            Form("-lv --check --files-with-diff", "rewrite*"),
         ),
         "fetch": Form("-vq --locked --target=word --offline --frozen --quiet", ""),
         "tree": Form(
@@ -106,7 +106,7 @@ def _cargo(call: Call) -> None:
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         "cargo": _cargo,
-        "rustfmt": Form("--check --edition=number -lqv", "stage+"),
+        "rustfmt": Form("--check --edition=number -lqv", "rewrite+"),
         "rustc": one_of(
             {"--version": Form("", ""), "-V": Form("", ""), "--explain": Form("", "word")}, "rustc in a run"
         ),

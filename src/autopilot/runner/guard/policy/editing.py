@@ -69,7 +69,7 @@ def check_script(script: str) -> None:
 
 def _after_replacement(script: str, at: int) -> int:
     mark = script[at : at + 1]
-    if not mark or mark.isalnum() or mark in "\\\n ;":
+    if not mark or mark.isalnum() or not mark.isascii() or mark in "\\\n ;":
         raise Refused("sed-script", _TOLD)
     parts: list[str] = []
     start = at = at + 1
@@ -94,8 +94,9 @@ def _after_replacement(script: str, at: int) -> int:
 _AWK_WORDS = re.compile(
     r"system|getline|ENVIRON|PROCINFO|ARGV|ARGC|fflush|close|SYMTAB|FUNCTAB|@|/inet|\\[0-9x]"
 )
-_AWK_PRINTED = re.compile(r"print[^;}\n]*>")
-_AWK_LESS = re.compile(r">(?!=|\s*[0-9$])")
+_AWK_PRINTED = re.compile(r"print[^;}]*>")
+# `>` compares with a number and nothing behind it; behind print it would name a file.
+_AWK_LESS = re.compile(r">(?!=|\s*[0-9]+(\.[0-9]+)?\s*(?:[){};&|]|$))")
 _AWK = Form("-F:text -v:text --field-separator=text --assign=text", "text read*")
 
 

@@ -80,16 +80,16 @@ def _ln(call: Call) -> None:
     # A relative target is read from where the link lies, not from here.
     beside = posixpath.join(posixpath.dirname(link.text), target.text)
     for place in {beside, target.text if given.has("-r", "--relative") else beside}:
-        call.act.write_argument(Word(place))
+        call.act.link(Word(place))
 
 
-_TAR_READ = "-tvzjJ -f:read --list --verbose --gzip --bzip2 --xz --file=read --exclude=text"
+_TAR_READ = "-tvzjJ -f:archive --list --verbose --gzip --bzip2 --xz --file=archive --exclude=text"
 _TAR_MAKE = (
-    "-cvzjJ -f:write -C:read --create --verbose --gzip --bzip2 --xz --file=write --exclude=text "
+    "-cvzjJ -f:new_archive -C:read --create --verbose --gzip --bzip2 --xz --file=new_archive --exclude=text "
     "--directory=read"
 )
 _TAR_TAKE = (
-    "-xvzjJ -f:read -C:text --extract --verbose --gzip --bzip2 --xz --file=read --directory=text "
+    "-xvzjJ -f:archive -C:text --extract --verbose --gzip --bzip2 --xz --file=archive --directory=text "
     "--strip-components=number --no-same-owner"
 )
 

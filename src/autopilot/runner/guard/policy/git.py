@@ -37,6 +37,7 @@ def _git(call: Call) -> None:
                 "git-option",
                 f"git does not take {option!r} before the command; accepted: --no-pager, -C FOLDER",
             )
+    call.act.own_repository()
     name = call.args[0].text if call.args else ""
     policy = _COMMANDS.get(name)
     if policy is None or call.args[0].pattern is not None:
@@ -66,7 +67,9 @@ def _restore(call: Call) -> None:
 def _reset(call: Call) -> None:
     given = Form("-qN --quiet --mixed --intent-to-add", "text*").read(call)
     texts = [word.text for word in call.args]
-    if given.operands and given.operands[0].text != "HEAD" and "--" not in texts:
+    before = texts[: texts.index("--")] if "--" in texts else texts
+    first = next((text for text in before if not text.startswith("-")), "HEAD")
+    if first != "HEAD":
         raise Refused("git-reset", "the branch does not move; to unstage: git restore --staged FILE")
     for index, word in enumerate(given.operands):
         if index or word.text != "HEAD":

@@ -82,7 +82,7 @@ def _gofmt(call: Call) -> None:
     given = Form("-l -d -s -e -w", "read*", is_single=True).read(call)
     if given.has("-w"):
         for word in given.operands:
-            call.act.stage(word)
+            call.act.rewrite(word)
 
 
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(

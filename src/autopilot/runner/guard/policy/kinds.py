@@ -42,6 +42,29 @@ def write(act: Act, word: Word) -> None:
         act.write(word)
 
 
+def archive(act: Act, word: Word) -> None:
+    """Take an archive that is read; `host:file` would be fetched by a remote shell. Source: tar(1)."""
+    _check_local(word)
+    read(act, word)
+
+
+def new_archive(act: Act, word: Word) -> None:
+    """Take an archive that is made."""
+    _check_local(word)
+    write(act, word)
+
+
+def _check_local(word: Word) -> None:
+    if ":" in word.text:
+        raise Refused("remote-archive", f"{word.text!r}: an archive is a file here, without a colon")
+
+
+def rewrite(act: Act, word: Word) -> None:
+    """Take sources that a tool formats in place."""
+    if word.text != "-":
+        act.rewrite(word)
+
+
 def tree(act: Act, word: Word) -> None:
     """Take a file or folder that is changed as a whole."""
     act.write_tree(word)
@@ -114,6 +137,9 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         "read": read,
         "write": write,
         "tree": tree,
+        "archive": archive,
+        "new_archive": new_archive,
+        "rewrite": rewrite,
         "stage": stage,
         "run": execute,
         "rev": revision,

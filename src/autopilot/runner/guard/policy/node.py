@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
+from autopilot.runner.guard.policy.frameworks import run_script
 from autopilot.runner.guard.policy.node_tools import TOOLS, WORDS_FOR_SCRIPTS
 from autopilot.runner.guard.verdict import Refused
 
@@ -29,10 +30,9 @@ _NODE = Form(
     "text*",
     stops=True,
 )
-_DASHES = Word("--")
 # A script's name says what it is for; these put something out into the world or install.
 _SCRIPT = re.compile(
-    r"(?!.*(publish|release|deploy|install|prepare|version|upload|postpack|prepack))[A-Za-z0-9_][A-Za-z0-9_:-]*",
+    r"(?!.*(publish|release|deploy|install|prepare|version|upload|push|ship|docker|login|postpack|prepack))[A-Za-z0-9_][A-Za-z0-9_:-]*",
     re.IGNORECASE,
 )
 _USUAL = re.compile(
@@ -54,7 +54,7 @@ def _node(call: Call) -> None:
             "inline-program", "node: no program on the command line or standard input: put it into a test"
         )
     call.act.execute(operands[0])
-    Form("", "loose*").read(call._replace(args=(_DASHES, *operands[1:])))
+    run_script(call, operands[0], operands[1:])
 
 
 def _script(call: Call) -> None:
@@ -129,7 +129,9 @@ def _managed(call: Call, commands: Mapping[str, Policy], *, flags: Mapping[str, 
     while call.args and call.args[0].text in flags:
         call = call.after(1 + flags[call.args[0].text])
     name = call.args[0].text if call.args else ""
-    if name in commands:
+    if name.startswith("--") and "install" in commands and name not in commands:
+        commands["install"](call)  # both install when they are given no command
+    elif name in commands:
         commands[name](call.after(1, f"{call.name} {name}"))
     elif name in TOOLS:
         TOOLS[name](call.after(1, name))

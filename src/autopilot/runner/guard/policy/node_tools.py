@@ -67,7 +67,7 @@ def _rewrites(options: str, *flags: str) -> Policy:
         given = form.read(call)
         if given.has(*flags):
             for word in given.operands:
-                call.act.stage(word)
+                call.act.rewrite(word)
 
     return judge
 

@@ -15,6 +15,7 @@ from autopilot.runner.guard.policy import (
     git,
     network,
     node,
+    platforms,
     python,
     scripts,
     search,
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
     from autopilot.runner.guard.policy.forms import Policy
 
+OWN_PROGRAM = "./"
+"""What stands for any program file of the repository."""
 POLICIES: Mapping[str, Policy] = MappingProxyType(
     {
         **text.PROGRAMS,
@@ -38,5 +41,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         **builds.PROGRAMS,
         **scripts.PROGRAMS,
         **network.PROGRAMS,
+        **platforms.PROGRAMS,
+        OWN_PROGRAM: scripts.run_repository_program,
     }
 )

@@ -9,8 +9,8 @@ import posixpath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.policy.frameworks import run_script
 from autopilot.runner.guard.policy.python_tools import TOOLS
 from autopilot.runner.guard.verdict import Refused
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _INTERPRETER = Form("-BbdEIOPqRsSuvx -W:text -X:word", "text*", stops=True)
-_DASHES = Word("--")
 _NO_INLINE = "no program on the command line or on standard input: put it into a test and run the tests"
 _MODULE_FORMS: Mapping[str, Policy] = MappingProxyType(
     {
@@ -29,21 +28,6 @@ _MODULE_FORMS: Mapping[str, Policy] = MappingProxyType(
         ),
         "tabnanny": Form("-vq", "read+"),
         "doctest": Form("-vf -o:word", "read+"),
-    }
-)
-_DJANGO: Mapping[str, Policy] = MappingProxyType(
-    {
-        "test": Form(
-            "-v:number -k:text --verbosity=number --parallel[=word] --failfast --keepdb --noinput "
-            "--no-input --tag=word "
-            "--exclude-tag=word --reverse --timing --debug-mode --shuffle[=number] --buffer "
-            "--settings=module",
-            "loose*",
-        ),
-        "check": Form("--deploy --tag=word --fail-level=word --settings=module", "word*"),
-        "makemigrations": Form("-n:word --name=word --check --dry-run --empty --noinput -v:number", "word*"),
-        "showmigrations": Form("-lp --list --plan", "word*"),
-        "sqlmigrate": Form("--backwards", "word word"),
     }
 )
 
@@ -76,20 +60,37 @@ def _module(call: Call) -> None:
     if policy is None:
         accepted = ", ".join(sorted({*_MODULE_FORMS, *TOOLS}))
         raise Refused("python-module", f"python -m {name} is not for a run; accepted: {accepted}")
+    top = name.partition(".")[0]
+    for folder in call.act.folders:
+        if any(
+            call.act.is_written(posixpath.join(folder, file)) for file in (f"{top}.py", f"{top}/__main__.py")
+        ):
+            raise Refused(
+                "made-by-the-run", f"this run wrote a module named {top}, which would be run in its place"
+            )
     policy(call.after(1, name))
 
 
 def _script(call: Call, index: int) -> None:
     script = call.args[index]
     call.act.execute(script)
-    name = posixpath.basename(script.text)
-    if name == "setup.py":
-        raise Refused("setup-py", "setup.py installs; the packages are installed before the run")
-    if name == "manage.py":
-        one_of(_DJANGO, "what manage.py does in a run")(call.after(index + 1, "manage.py"))
-        return
-    # What the words mean is the script's own affair.
-    Form("", "loose*").read(call._replace(args=(_DASHES, *call.args[index + 1 :])))
+    run_script(call, script, call.args[index + 1 :])
+
+
+_HASHED = Form(
+    "-q -r:run --require-hashes --requirement=run --no-deps --quiet --disable-pip-version-check --no-input "
+    "--only-binary=word --no-cache-dir",
+    "",
+)
+
+
+def _pip_install(call: Call) -> None:
+    """Judge a restore: only what a committed file names with its hash."""
+    given = _HASHED.read(call)
+    if not given.has("--require-hashes") or not given.has("-r", "--requirement"):
+        raise Refused(
+            "adds-a-package", "no package is added; a locked restore is pip install --require-hashes -r FILE"
+        )
 
 
 def _pip(call: Call) -> None:
@@ -99,6 +100,7 @@ def _pip(call: Call) -> None:
             "show": Form("-f --files", "word+"),
             "freeze": Form("--all", ""),
             "check": Form("", ""),
+            "install": _pip_install,
             "--version": Form("", ""),
         },
         "what pip does in a run: it adds nothing; say in your summary which package is needed",

@@ -135,7 +135,7 @@ def _formatter(options: str, *checks: str) -> Policy:
         given = form.read(call)
         for word in given.operands:
             if not given.has(*checks):
-                call.act.stage(word)
+                call.act.rewrite(word)
 
     return judge
 

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.policy.frameworks import run_script
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-_DASHES = Word("--")
 
 
 def _interpreter(flags: str, checks: str = "") -> Policy:
@@ -35,14 +34,14 @@ def _interpreter(flags: str, checks: str = "") -> Policy:
             call.act.read(given.operands[0])
             return
         call.act.execute(given.operands[0])
-        Form("", "loose*").read(call._replace(args=(_DASHES, *given.operands[1:])))
+        run_script(call, given.operands[0], given.operands[1:])
 
     return judge
 
 
 def run_repository_program(call: Call) -> None:
     """Judge the words of a program of the repository, itself judged already."""
-    Form("", "loose*").read(call._replace(args=(_DASHES, *call.args)))
+    run_script(call, Word(call.name), call.args)
 
 
 _RSPEC = Form(
@@ -54,7 +53,7 @@ _RSPEC = Form(
 _RUBOCOP = Form(
     "-aAlxDE --autocorrect --auto-correct --only=text --except=text --format=word -f:word "
     "--fail-level=word --parallel --display-cop-names --lint",
-    "stage*",
+    "rewrite*",
 )
 
 
@@ -119,6 +118,5 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **same(_PHPUNIT, "phpunit", "pest"),
         "phpstan": Form("--level=word --no-progress --memory-limit=word", "text*"),
         "composer": _COMPOSER,
-        "./": run_repository_program,
     }
 )
