@@ -7,6 +7,7 @@ from pathlib import Path
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
+from autopilot.daemon.processes import SystemProcesses
 from tests.support import agents
 from tests.support.wait import wait_until
 
@@ -35,16 +36,16 @@ def test_who_was_started_under_a_mark_is_found_by_it_and_neither_its_children_no
     )
     env = {**ENV, "AUTOPILOT_RUN_ID": mark}
     child = proc.spawn([str(agent.path)], cwd=tmp_path, env=env, output=tmp_path / "out")
-    pretender = None
+    started = [child]
     try:
-        wait_until((tmp_path / "there").exists, 20, "its children are there")
-        assert proc.started_as(mark) == child.id
+        wait_until((tmp_path / "there").exists, 60, "its children are there")
+        # Until exec that child has the mark of its parent: only from here on there is one alone.
+        wait_until(lambda: proc.started_as("inner") is not None, 60, "its child has a mark of its own")
+        assert proc.started_as(mark) == SystemProcesses(CLOCK).find(mark) == child.id
         assert proc.started_as("T-1-a1-0badcaff") is None
-        wait_until(lambda: proc.started_as("inner") is not None, 20, "its child has a mark of its own")
-        pretender = proc.spawn([str(agent.path)], cwd=tmp_path, env=env, output=tmp_path / "out")
-        wait_until(lambda: proc.started_as(mark) is None, 20, "two claim to be it")
+        started.append(proc.spawn([str(agent.path)], cwd=tmp_path, env=env, output=tmp_path / "out"))
+        wait_until(lambda: proc.started_as(mark) is None, 60, "two claim to be it")
     finally:
         proc.kill_tree(child.id, grace_s=0, clock=CLOCK, marker=mark)
-    assert pretender is not None
-    wait_until(lambda: child.poll() is not None and pretender.poll() is not None, 20, "both are reaped")
-    assert proc.started_as(mark) is None
+        wait_until(lambda: all(one.poll() is not None for one in started), 60, "all are reaped")
+    assert SystemProcesses(CLOCK).find(mark) is None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.proc import ProcessId
 
+_LOOKS, _LOOK_AGAIN_S = 3, 0.05
 NOBODY = proc.ProcessId(-1, 0)
 
 
@@ -99,8 +101,13 @@ class SystemProcesses:
         return proc.spawn(argv, cwd=cwd, env=env, output=output)
 
     def find(self, mark: str) -> ProcessId | None:
-        """Look for it by its last mark, at the head of its session."""
-        return proc.started_as(mark)
+        """Look for it by its last mark, at the head of its session; until exec its child looks like it."""
+        pause = threading.Event()
+        for _ in range(_LOOKS):
+            if (found := proc.started_as(mark)) is not None:
+                return found
+            pause.wait(_LOOK_AGAIN_S)
+        return None
 
     def is_alive(self, process: ProcessId) -> bool:
         """Look at number and start time: a number comes round again."""
