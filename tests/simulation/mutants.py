@@ -184,11 +184,6 @@ def switch_ignored() -> tuple[Patch, ...]:
     return ((Switch, "may_launch", lambda *_: True),)
 
 
-def clock_not_followed() -> tuple[Patch, ...]:
-    """A clock that is set ahead makes the day's money look old."""
-    return ((Loop, "follow_clock", lambda *_: True),)
-
-
 MUTANTS: tuple[Mutant, ...] = (
     guarded_by_state_only,
     release_unsettled,
@@ -205,7 +200,6 @@ MUTANTS: tuple[Mutant, ...] = (
     ceiling_forgotten,
     anybodys_result,
     switch_ignored,
-    clock_not_followed,
 )
 
 BY_NAME = {mutant.__name__: mutant for mutant in MUTANTS}
