@@ -72,7 +72,7 @@ def read_lines(path: Path, offset: int = 0, *, max_bytes: int = _READ_BYTES) -> 
             size = file.seek(0, os.SEEK_END)
             start = offset if offset <= size else 0
             file.seek(start)
-            data = file.read(max_bytes)
+            data = file.read(min(max_bytes, size - start))  # asked for more, Python takes that much memory
     except FileNotFoundError:
         return Reading((), 0)
     end = data.rfind(b"\n") + 1

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import psutil
 
-from autopilot.daemon import app
+from autopilot.daemon import acts, app
 from autopilot.daemon.api.control import ControlServer
 from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.backups import Backups
@@ -182,6 +182,8 @@ def _ticks(stage: Stage, loop: Loop, children: PlayedSupervisor, pace: _Pace) ->
             name = queue.add(stage.store).id
             loop.tick()
             stage.hand_in(_asked(stage.claim_of(name)))
+            loop.tick()
+            acts.cancel(stage.store, name, by="bench")  # what waits is told of every night
             stage.supervisor.launches.clear()  # what a stage keeps for tests is no growth of ours
 
 
