@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import pytest
 from autopilot.launchd import heartbeat
 from autopilot.launchd.service import MARK
 from tests.support.clock import FakeClock
+from tests.support.tree import ROOT
 from tests.support.wait import wait_until
 
 
@@ -103,3 +106,21 @@ def test_our_own_watchdog_looks_by_itself() -> None:
     watchdog.ready("x")
     clock.advance(1)
     wait_until(lambda: ended, 20, "it looks")
+
+
+def test_a_process_that_our_own_watchdog_ends_leaves_where_every_thread_stood() -> None:
+    stands = (
+        "import threading\n"
+        "from autopilot.config.clock import SystemClock\n"
+        "from autopilot.launchd import heartbeat\n"
+        "watchdog = heartbeat.OwnWatchdog(0.1, clock=SystemClock(), end=heartbeat._end_at_once)\n"
+        "watchdog.ready('x')\n"
+        "threading.Event().wait()\n"
+    )
+    env = {"PYTHONPATH": str(ROOT / "src")}
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", stands], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 70
+    assert "most recent call first" in done.stderr
+    assert 'File "<string>", line 6' in done.stderr

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> ExitCode:
     if args.act == "stop":
         console.say("stopped" if starter.stop_daemon(find_paths()) else "no daemon runs")
         return ExitCode.OK
-    from autopilot.config import environ, handed
+    from autopilot.config import environ
     from autopilot.config.clock import SystemClock
     from autopilot.launchd import plists
     from autopilot.launchd.service import MARK
@@ -41,17 +41,20 @@ def run(args: argparse.Namespace) -> ExitCode:
     if sys.stderr is not None:
         faulthandler.enable()  # the watchdog ends us by SIGABRT: where did every thread stand?
     paths, clock, init = find_paths(), SystemClock(), environ.current().get(MARK)
-    if init:
-        handed.take_in(handed.file_beside(paths.config_file))
-    return _run_for_launchd(paths, clock) if init == plists.INIT else _be_daemon(paths, clock)
+    if init == plists.INIT:
+        return _run_for_launchd(paths, clock)
+    return _be_daemon(paths, clock, is_service=bool(init))
 
 
-def _be_daemon(paths: Paths, clock: Clock) -> ExitCode:
+def _be_daemon(paths: Paths, clock: Clock, *, is_service: bool) -> ExitCode:
+    from autopilot.config import handed
     from autopilot.config.load import load
     from autopilot.daemon import starts
     from autopilot.daemon.app import run_daemon
 
     with starts.counted(paths, clock):
+        if is_service:
+            handed.take_in(handed.file_beside(paths.config_file))
         return run_daemon(paths, load(paths), clock, reload=lambda: load(paths))
 
 
@@ -68,7 +71,7 @@ def _run_for_launchd(paths: Paths, clock: Clock) -> ExitCode:
         console.complain("too many starts failed; mend the cause (autopilot status), then: autopilot on")
         return ExitCode.OK
     try:
-        code = _be_daemon(paths, clock)
+        code = _be_daemon(paths, clock, is_service=True)
     except AutopilotError as error:
         if error.exit_code not in _USELESS_AGAIN:
             raise

@@ -1,0 +1,111 @@
+"""The installed service over a night, under a real systemd: what it is handed, the awake lock, on and off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.cli import SYSTEM_PATH
+from tests.support.init_system import PATIENCE_S, Machine, booted
+from tests.support.repo_traps import write_script
+from tests.support.serviced import UNIT, Serviced
+from tests.support.wait import wait_until
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.needs(binary="systemctl", apt="systemd"),
+    pytest.mark.needs(binary="dbus-cleanup-sockets", apt="dbus"),
+]
+AWAKE = "autopilot-awake.service"
+EXPOSURE = "78"
+"""Ten times what `systemd-analyze security` gave for these units; it counts what only system units obey."""
+INHIBIT = 'while [ "${1#--}" != "$1" ]; do shift; done\nexec "$@"\n'
+"""Gives the lock to anybody: without polkit the real one refuses a user without a session."""
+
+
+@pytest.fixture(scope="module")
+def machine() -> Iterator[Machine]:
+    with booted() as made:
+        yield made
+
+
+@pytest.fixture
+def night(machine: Machine) -> Iterator[Serviced]:
+    made = Serviced(machine)
+    yield made
+    made.remove()
+
+
+def is_awake(night: Serviced) -> bool:
+    return night.machine.shown(AWAKE, "ActiveState")["ActiveState"] == "active"
+
+
+@pytest.mark.covers("D01", "D04", "D05")
+def test_the_machine_is_kept_awake_from_on_to_off(night: Serviced) -> None:
+    write_script(night.machine.home / "bin" / "systemd-inhibit", INHIBIT)
+    night.own_all()
+    night.ok("install", env={"PATH": f"{night.machine.home}/bin:{SYSTEM_PATH}"})
+    night.wait_until_up()
+    assert not is_awake(night)
+    night.ok("on", "--for", "8h")
+    wait_until(lambda: is_awake(night), PATIENCE_S, "it is kept awake")
+    night.ok("off")
+    wait_until(lambda: not is_awake(night), PATIENCE_S, "it may sleep")
+    night.ok("on")
+    wait_until(lambda: is_awake(night), PATIENCE_S, "it is kept awake again")
+    night.machine.systemctl("stop", UNIT)
+    assert not is_awake(night)
+
+
+@pytest.mark.field_report("DMN-036")
+def test_a_lock_that_is_refused_costs_nothing_but_a_warning(night: Serviced) -> None:
+    night.install()
+    night.ok("on")
+
+    def has_given_up() -> bool:
+        shown = night.machine.shown(AWAKE, "ActiveState", "NRestarts")
+        return shown["ActiveState"] == "failed" and int(shown["NRestarts"]) <= 3
+
+    wait_until(has_given_up, PATIENCE_S, "it is given up")
+    assert night.state() == "active"
+
+
+def test_systemd_finds_nothing_to_say_about_the_units(night: Serviced) -> None:
+    night.install()
+    units = sorted(str(path) for path in night.units.glob("*.service"))
+    assert len(units) == 3
+    said = night.machine.run_as_user("systemd-analyze", "--user", "verify", *units)
+    assert (said.code, said.out, said.err) == (0, "", "")
+    analyze = ("systemd-analyze", "security", "--offline=true", f"--threshold={EXPOSURE}")
+    assert [night.machine.run_as_user(*analyze, unit).code for unit in units] == [0, 0, 0]
+    bad = night.units / "bad.service"
+    bad.write_text((night.units / UNIT).read_text().replace("WatchdogSec=", "WatchdogSecs="))
+    night.own_all()
+    said = night.machine.run_as_user("systemd-analyze", "--user", "verify", str(bad))
+    assert "Unknown key 'WatchdogSecs'" in said.err
+
+
+def test_on_starts_the_service_which_has_what_it_was_handed_and_a_stopped_one_stays_stopped(
+    night: Serviced,
+) -> None:
+    config = night.paths.config_file
+    config.write_text(
+        config.read_text().replace('kind = "scripted"', 'kind = "scripted"\nenv_pass = ["ANTHROPIC_API_KEY"]')
+    )
+    night.ok("install", "--pass", "ANTHROPIC_API_KEY", env={"ANTHROPIC_API_KEY": "sk-of-the-night"})
+    handed = config.with_name("service-environment.json")
+    assert handed.stat().st_mode & 0o777 == 0o600
+    night.wait_until_up()
+    assert night.ok("daemon", "stop") == "stopped\n"
+    assert night.machine.shown(UNIT, "ActiveState", "Result") == {
+        "ActiveState": "inactive",
+        "Result": "success",
+    }
+    assert "the service was started by systemd" in night.ok("on")
+    assert night.json("status")["daemon"]["pid"] == night.machine.main_pid()
+    runner = night.begin_run()
+    assert "ANTHROPIC_API_KEY=sk-of-the-night" in night.machine.proc(runner, "environ").split("\0")
+    night.ok("off", "--now")
+    assert str(handed) in night.ok("uninstall")
+    assert not handed.exists()

@@ -1,0 +1,88 @@
+"""Awake from on to off: the awake service follows the switch, and is asked whether it holds anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autopilot.daemon.store import writes
+from autopilot.daemon.vigil import Vigil
+from autopilot.launchd.launchctl import Launchctl
+from autopilot.schemas.errors import RefusedError
+from tests.support.clock import FakeClock
+from tests.support.shop import Stage
+
+
+class Keeper(Launchctl):
+    """Notes what is asked of it."""
+
+    def __init__(self) -> None:
+        super().__init__(FakeClock())
+        self.asked: list[bool | str] = []
+        self.refuses = False
+
+    def keep_awake(self, *, is_wanted: bool) -> None:
+        self.asked.append(is_wanted)
+        if self.refuses:
+            raise RefusedError("service-refused", "no", hint="")
+
+    def is_awake(self) -> bool:
+        self.asked.append("asked")
+        return False
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    stage = Stage(tmp_path)
+    yield stage
+    stage.store.close()
+
+
+@pytest.mark.covers("D01", "D04")
+def test_it_follows_the_switch_and_says_when_to_look_next(stage: Stage) -> None:
+    keeper = Keeper()
+    vigil = Vigil(keeper)
+    assert vigil(stage.shop) is None
+    assert keeper.asked == [False]  # one that a daemon left behind when it was killed
+    until_ms = stage.clock.now_ms() + 3_600_000
+    writes.turn_on(stage.store, by="test", until_ms=until_ms)
+    assert vigil(stage.shop) == stage.clock.now_ms() + 15_000
+    assert vigil(stage.shop) == stage.clock.now_ms() + 15_000
+    assert keeper.asked == [False, True]
+    stage.clock.advance(15)
+    assert vigil(stage.shop) == until_ms
+    assert keeper.asked == [False, True, "asked"]
+    stage.clock.advance(3600)
+    assert vigil(stage.shop) is None
+    assert keeper.asked == [False, True, "asked", False]
+
+
+def test_a_daemon_that_ends_lets_the_machine_sleep_and_only_then(stage: Stage) -> None:
+    keeper = Keeper()
+    vigil = Vigil(keeper)
+    vigil.close()
+    writes.turn_on(stage.store, by="test")
+    vigil(stage.shop)
+    vigil.close()
+    assert keeper.asked == [True, False]
+
+
+def test_who_wants_no_lock_gets_none(tmp_path: Path) -> None:
+    stage, keeper = Stage(tmp_path, config="awake = { enabled = false }\n"), Keeper()
+    writes.turn_on(stage.store, by="test")
+    Vigil(keeper)(stage.shop)
+    assert keeper.asked == [False]
+    stage.store.close()
+
+
+def test_a_keeper_that_refuses_stops_no_tick(stage: Stage) -> None:
+    keeper = Keeper()
+    keeper.refuses = True
+    writes.turn_on(stage.store, by="test")
+    vigil = Vigil(keeper)
+    vigil(stage.shop)
+    vigil(stage.shop)
+    assert keeper.asked == [True]
+    Vigil(None)(stage.shop)
