@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_PIECE_BYTES = 64 * 1024
 _SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 
 
@@ -50,12 +51,13 @@ def read_plain(path: Path, *, max_bytes: int) -> bytes:
     Raises:
         UnreadableError: it is absent, no plain file, larger than `max_bytes`, or its bytes cannot be had.
     """
-    with os.fdopen(open_plain(path), "rb") as file:
+    descriptor = open_plain(path)
+    with os.fdopen(descriptor, "rb") as file:
         try:
             # Asked for more, Python takes that much memory first: 64 MiB for a result of two lines.
-            content = file.read(min(os.fstat(file.fileno()).st_size, max_bytes) + 1)
-            if len(content) <= max_bytes:
-                content += file.read(max_bytes + 1 - len(content)) if file.peek(1) else b""
+            content = file.read(min(os.fstat(descriptor).st_size, max_bytes) + 1)
+            while len(content) <= max_bytes and (more := file.read(1)):  # it has no size, or grows
+                content += more + file.read(min(_PIECE_BYTES, max_bytes - len(content)))
         except OSError as exc:
             raise UnreadableError(f"it cannot be read: {exc.strerror}") from exc
     if len(content) > max_bytes:
