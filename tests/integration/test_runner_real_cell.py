@@ -84,6 +84,14 @@ def play(
     return played
 
 
+def holds(path: Path, text: str) -> bool:
+    """Tell whether a file of a run holds a text; a socket or what is gone meanwhile holds none."""
+    try:
+        return text.encode() in path.read_bytes()
+    except OSError:
+        return False
+
+
 def refusals(spec: RunSpec) -> list[tuple[str, str]]:
     return [(event["tool"], event["about"]) for event in events_of(spec, "guard.refused")]
 
@@ -97,19 +105,35 @@ def test_an_edit_in_the_worktree_is_allowed_and_becomes_a_commit(client: Client,
 
 
 @pytest.mark.field_report("AGT-038", "AGT-040")
-@pytest.mark.parametrize(
-    "command", ["git push origin HEAD", "git push --force origin HEAD:main", "gh pr merge --admin"]
-)
 def test_a_push_is_refused_by_the_guard_told_and_never_arrives(
-    client: Client, play: Play, repo: Repo, command: str
+    client: Client, play: Play, repo: Repo
 ) -> None:
     before = git(repo.remote, "for-each-ref")
-    spec, result = play(client.shell(command))
-    assert refusals(spec) == [("Bash", command)]
+    commands = ["git push origin HEAD", "git push --force origin HEAD:main", "gh pr merge --admin"]
+    spec, result = play(*map(client.shell, commands))
+    assert refusals(spec) == [("Bash", command) for command in commands]
     assert (result.outcome, result.code) == (Outcome.NO_CHANGES, "no-changes-tools-refused")
-    assert result.denials == (f"Bash({command})",)
-    assert [(each.by, each.what) for each in result.blocked] == [("guard", f"Bash({command})")]
+    assert result.denials == tuple(f"Bash({command})" for command in commands)
+    assert [(each.by, each.what) for each in result.blocked] == [("guard", each) for each in result.denials]
     assert git(repo.remote, "for-each-ref") == before
+
+
+@pytest.mark.field_report("AGT-038")
+def test_a_program_of_the_repository_cannot_push_or_write_outside_either(
+    client: Client, play: Play, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    lost = (
+        f"echo x > {tmp_path}/there/file; echo x > {tmp_path}/state/planted; "
+        f"git push --quiet {tmp_path}/open/remote.git HEAD:refs/heads/planted; "
+        "git config core.fsmonitor /bin/true\n"
+    )
+    repo = small_repo(tmp_path / "open", check=lost)
+    spec, _ = play(client.shell("sh check.sh"), repo=repo)
+    assert refusals(spec) == []
+    assert list((tmp_path / "there").iterdir()) == []
+    assert not (tmp_path / "state" / "planted").exists()
+    assert "planted" not in git(repo.remote, "for-each-ref")
 
 
 def test_a_write_outside_of_the_worktree_is_refused(client: Client, play: Play, tmp_path: Path) -> None:
@@ -203,7 +227,8 @@ def test_a_guard_that_falls_silent_blocks(client: Client, play: Play) -> None:
 @pytest.mark.field_report("DMN-040")
 @pytest.mark.usefixtures("_hanging_hook")
 def test_a_hook_that_hangs_blocks(client: Client, play: Play) -> None:
-    limits = Limits(run_ceiling_micro_usd=5_000_000, wall_s=120, silence_s=25, kill_grace_s=1)
+    silence_s = 40 if client is CLAUDE else 12
+    limits = Limits(run_ceiling_micro_usd=5_000_000, wall_s=120, silence_s=silence_s, kill_grace_s=1)
     spec, result = play(client.shell("touch hung"), limits=limits)
     assert not (spec.worktree / "hung").exists()
     # One client gives the hook up and blocks; the other waits for it until the run's own limit.
@@ -250,7 +275,7 @@ def hostile_files(mark: Path) -> dict[str, str]:
 
 @pytest.mark.covers("I12")
 def test_a_hostile_repository_grants_nothing_and_runs_nothing(
-    client: Client, play: Play, tmp_path: Path
+    client: Client, play: Play, host: Host, tmp_path: Path
 ) -> None:
     mark = tmp_path / "state" / "planted"
     repo = make_repo(tmp_path / "hostile", project=small_project(), extra_files=hostile_files(mark))
@@ -263,4 +288,4 @@ def test_a_hostile_repository_grants_nothing_and_runs_nothing(
     seen = (spec.run_dir / "tmp" / "seen").read_text(encoding="utf-8")
     assert "AUTOPILOT_UNATTENDED=1" in seen  # the check ran, and wrote down what a command sees
     assert "by-the-repository" not in seen
-    assert KEY not in seen
+    assert [path for path in host.state.rglob("*") if path.is_file() and holds(path, KEY)] == []

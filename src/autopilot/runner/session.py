@@ -59,7 +59,8 @@ def play(shop: Shop, order: Order, workspace: Workspace, guard: Sentry | None = 
         SandboxError: it was never started, for its sandbox did not come up.
     """
     agent = new_agent(order.agent)
-    launch = agent.launch(order if guard is None else replace(order, guard=guard.command))
+    command = guard.command if guard is not None else ()
+    launch = agent.launch(replace(order, guard=command, is_confined=shop.sandbox.kind != "none"))
     lay_out(launch, order.private)
     socket = guard.socket if guard is not None else None
     around = Surroundings.of(shop, order, launch, workspace, guard_socket=socket)
