@@ -106,6 +106,9 @@ def test_on_starts_the_service_which_has_what_it_was_handed_and_a_stopped_one_st
     assert night.json("status")["daemon"]["pid"] == night.machine.main_pid()
     runner = night.begin_run()
     assert "ANTHROPIC_API_KEY=sk-of-the-night" in night.machine.proc(runner, "environ").split("\0")
-    night.ok("off", "--now")
+    said = night.ok("stop", "--all")
+    assert "killed daemon" in said
+    assert night.machine.shown(UNIT, "ActiveState")["ActiveState"] in {"inactive", "failed"}
+    assert not night.machine.proc(runner, "cgroup")
     assert str(handed) in night.ok("uninstall")
     assert not handed.exists()

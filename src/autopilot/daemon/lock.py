@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from autopilot.config.procinfo import ProcessId
+
 _MAX_BYTES = 128
 _SHOWN_CHARS = 40
 _MODE = 0o600
@@ -93,6 +95,23 @@ def daemon_lock(path: Path) -> Iterator[DaemonLock]:
         held.left = "" if is_new else _why_no_owner(_text(fd))
         _sign(fd)
         yield held
+
+
+def owner(path: Path) -> ProcessId | None:
+    """Give the living process that signed the file, by number, start and boot; None where there is none."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        pid, started_ms, boot = (*_text(fd).split(" "), "", "", "")[:3]
+    finally:
+        os.close(fd)
+    here = procinfo.boot_id()
+    if not (pid.isdecimal() and started_ms.isdecimal()) or (here and boot not in {"-", here}):
+        return None
+    signed = procinfo.ProcessId(int(pid), int(started_ms))
+    return signed if procinfo.is_alive(signed) else None
 
 
 def _open(path: Path) -> int:

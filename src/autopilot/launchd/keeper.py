@@ -92,6 +92,10 @@ class Keeper(Protocol):
         """
         ...
 
+    def halt(self) -> None:
+        """Start the daemon no more for now; it comes up again at the next log-in, or when it is told to."""
+        ...
+
     def let_go(self) -> None:
         """Stop everything of ours and have nothing come up any more, before the files are removed.
 

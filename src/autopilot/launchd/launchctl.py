@@ -87,6 +87,10 @@ class Launchctl:
         if not answer.ok and answer.code not in _IS_LOADED:
             raise refuse(f"launchctl kickstart {self._name(plists.DAEMON)}", answer.line, self._hint())
 
+    def halt(self) -> None:
+        """Boot both jobs out; their files bring them back at the next log-in."""
+        self.let_go()
+
     def let_go(self) -> None:
         """Boot both jobs out, and wait until they are gone."""
         for label in (plists.AWAKE, plists.DAEMON):

@@ -74,6 +74,10 @@ class Systemctl:
         self._ask("reset-failed", systemd_units.DAEMON)
         self._must("start", "--no-block", systemd_units.DAEMON)
 
+    def halt(self) -> None:
+        """Stop both units."""
+        self._must("stop", systemd_units.AWAKE, systemd_units.DAEMON)
+
     def let_go(self) -> None:
         """Stop and disable; what is not loaded is none of a trouble."""
         for name in reversed(self.names):

@@ -42,6 +42,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "answer": "answer a parked ticket's question and continue it",
         "on": "let the night begin: arm and start launching",
         "off": "launch nothing more",
+        "stop": "in an emergency: kill the daemon and everything that it started",
         "status": "show the switch, what runs, what waits and what it has cost",
         "digest": "show the morning digest",
         "review": "go through the draft pull requests",
