@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import pytest
 
+from tests.support import canary
 from tests.support.person import Person
 
 
@@ -25,6 +26,7 @@ def one_person(folder: Path, **configuration: Any) -> Iterator[Person]:  # noqa:
     try:
         yield person
         person.goes()
+        canary.assert_unseen(person.folder)
     finally:
         person.clean_up()
 

@@ -19,6 +19,7 @@ from autopilot.daemon.api import client
 from autopilot.daemon.store.engine import Store, open_store
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
+from tests.support import canary
 from tests.support.wait import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,12 @@ class Daemon:
         """What the daemons write on their terminal; a test of a full disk lays it elsewhere."""
         self.paths = Paths(state=home / "state", config_file=home / "config.toml", logs=home / "logs")
         self.paths.config_file.write_text(config, encoding="utf-8")
-        self.env = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(home), **(env or {})}
+        self.env = {
+            "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
+            "HOME": str(home),
+            **canary.ENVIRONMENT,
+            **(env or {}),
+        }
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, is_awaited: bool = True) -> subprocess.Popen[bytes]:

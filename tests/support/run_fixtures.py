@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import canary
 from tests.support.runs import Host
 from tests.support.shop import Stage
 from tests.support.small_project import small_repo
@@ -14,9 +15,13 @@ from tests.support.yard import Yard
 
 
 @pytest.fixture
-def host(tmp_path: Path) -> Host:
-    """Where runs are played in this process."""
-    return Host(tmp_path / "state")
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    """Where runs are played in this process; what the person's shell exports shows up nowhere."""
+    for name, value in canary.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    host = Host(tmp_path / "state")
+    yield host
+    canary.assert_unseen(host.state)
 
 
 @pytest.fixture

@@ -111,6 +111,12 @@ def agent_environment(
     return {**rest, **credentials, **UNATTENDED, **(extra or {})}
 
 
+def secrets_among(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
+    """Give the values of these variables that are credentials, by their name or by their look."""
+    given = {name: environment[name] for name in names if name in environment}
+    return tuple(value for name, value in given.items() if is_secret_name(name) or holds_secret(value))
+
+
 def _build(
     base: Mapping[str, str] | None,
     *,

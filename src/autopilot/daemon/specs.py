@@ -89,6 +89,7 @@ def run_spec(
         limits=settings.limits(),
         lease=_lease(paths.run_dir(attempt.run_id), settings),
         sandbox=sandbox_spec(settings, paths),
+        network=settings.network.spec(),
         output_language=settings.output_language,
         created_ms=now_ms,
     )
@@ -106,8 +107,7 @@ def publish_spec(
 ) -> PublishSpec:
     """Say what the publisher is to do.
 
-    `live` was written down before anything is pushed; `recorded_branch` is what the run itself recorded, for
-    the publisher to compare; `attempted` are other commits whose push was begun and never confirmed.
+    `live` was written down before any push; `recorded_branch` is the run's word; of `attempted` nobody heard.
 
     Raises:
         ConfigError: the repository is not configured any more.
@@ -139,6 +139,7 @@ def publish_spec(
         recorded_gates=tuple(gates),
         env_pass=repo.env_pass,
         sandbox=sandbox_spec(settings, paths),
+        network=settings.network.spec(),
         gate_s=limits.gate_s,
         git_s=limits.git_s,
         kill_grace_s=limits.kill_grace_s,

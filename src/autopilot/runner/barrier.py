@@ -33,6 +33,10 @@ class Barrier:
         else:
             self._rest[by] = self._rest.get(by, 0) + count
 
+    def refused(self, what: str, code: str, count: int) -> None:
+        """Count what the outlet refused."""
+        self.add(by="network", what=what, code=code, count=count)
+
     def told(self) -> tuple[Blocked, ...]:
         """Give every kind, in the order in which they came, and the sums of what was not kept."""
         kept = [

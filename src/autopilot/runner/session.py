@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from autopilot.config.environ import secrets_among
 from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Ending
 from autopilot.runner.agents.belongings import lay_out
@@ -18,6 +19,7 @@ from autopilot.runner.sentry import BYPASSED, bypassed
 from autopilot.runner.shop import stopped
 from autopilot.runner.surroundings import Surroundings
 from autopilot.runner.watch import Watch
+from autopilot.runner.way_out import way_of_agent
 from autopilot.schemas.errors import CeilingError
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome
@@ -75,19 +77,21 @@ def play(shop: Shop, order: Order, workspace: Workspace, guard: Sentry | None = 
     shop.tell(Event.AGENT_STARTED, agent=order.agent.name, kind=order.agent.kind, round=order.round_no)
     limits = shop.spec.limits
     printed = sum(each.stat().st_size for each in shop.spec.run_dir.glob("agent-*.log"))
-    ended = around.run(
-        launch.argv,
-        output=log,
-        stderr=log.with_suffix(".stderr.log"),
-        stdin=launch.stdin,
-        clock=shop.clock,
-        wall_s=max(0.0, shop.left_s()),
-        silence_s=limits.silence_s,
-        grace_s=limits.kill_grace_s,
-        max_output_bytes=max(1, limits.output_bytes - printed),
-        on_output=lambda chunk: ear.hear(chunk, watch),
-        should_stop=watch.should_stop,
-    )
+    with way_of_agent(shop, order.agent, around.env) as way:
+        ended = around.through(way).run(
+            way.argv(launch.argv),
+            output=log,
+            stderr=log.with_suffix(".stderr.log"),
+            stdin=launch.stdin,
+            clock=shop.clock,
+            wall_s=max(0.0, shop.left_s()),
+            silence_s=limits.silence_s,
+            grace_s=limits.kill_grace_s,
+            max_output_bytes=max(1, limits.output_bytes - printed),
+            on_output=lambda chunk: ear.hear(chunk, watch),
+            should_stop=way.watched(watch.should_stop),
+            secrets=secrets_among(launch.passes, around.env),
+        )
     return _Close(shop, agent, ear, order).report(ended)
 
 

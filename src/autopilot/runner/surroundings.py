@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autopilot.runner.sandbox.confinement import Confinement, Sandbox
     from autopilot.runner.sandbox.door import Rules
     from autopilot.runner.shop import Shop
+    from autopilot.runner.way_out import WayOut
     from autopilot.runner.worktree import Workspace
 
 # Maintenance that detaches itself would be ended with the agent, and leave half a pack behind each time.
@@ -58,6 +59,10 @@ class Surroundings:
         room = _room(shop, order, launch, workspace)
         return cls(shop.sandbox, replace(room, guard_socket=guard_socket), environment(shop, launch))
 
+    def through(self, way: WayOut) -> Surroundings:
+        """Give them a way out."""
+        return replace(self, room=way.opened(self.room), env={**self.env, **way.environment()})
+
     def run(self, argv: Sequence[str], **rules: Unpack[Rules]) -> Exit:
         """Run a program in them, as `run_inside`.
 
@@ -78,8 +83,7 @@ def _room(shop: Shop, order: Order, launch: Launch, workspace: Workspace) -> Con
         readable=(order.prompt, *(each for each in named if each.is_file()), *launch.readable),
         writable=launch.writable,
     )
-    # Until a run has a way out of its own, the agent reaches its model over the machine's network.
-    return replace(room, protected=(*room.protected, *launch.files), shares_network=True)
+    return replace(room, protected=(*room.protected, *launch.files))
 
 
 def environment(shop: Shop, launch: Launch) -> dict[str, str]:

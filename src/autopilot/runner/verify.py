@@ -74,7 +74,6 @@ def verify(
     git = _git(spec, clock, should_stop)
     stack: Stack | None = None
     try:
-        _make_room(spec.workdir)
         sandbox = _sandbox(spec, clock)
         base, head = (Tree.at(git, spec.repository, sha) for sha in (spec.base_sha, spec.head))
         policy = policy_of(base)
@@ -89,6 +88,7 @@ def verify(
         policy=policy,
         stack=stack,
         sandbox=sandbox,
+        network=spec.network,
         reports=spec.workdir / "gates",
         root=spec.workdir,
         scratch=spec.workdir / "restored",
@@ -111,6 +111,7 @@ def _impossible(spec: VerifySpec, stack: Stack | None, exc: AutopilotError) -> V
 
 
 def _sandbox(spec: VerifySpec, clock: Clock) -> Sandbox:
+    _make_room(spec.workdir)
     sandbox = open_sandbox(spec.sandbox, clock)
     sandbox.check()
     return sandbox

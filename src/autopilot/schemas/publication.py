@@ -11,6 +11,7 @@ from pydantic import Field
 from autopilot.schemas.blocked import Blocked
 from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.gate import GateRecord
+from autopilot.schemas.network import NetworkSpec
 from autopilot.schemas.records import EpochMs, Record, Sha
 from autopilot.schemas.run import Identity, Lease, Seconds, Usage
 
@@ -89,6 +90,7 @@ class PublishSpec(Record):
     recorded_gates: tuple[GateRecord, ...]
     env_pass: tuple[str, ...] = ()
     sandbox: SandboxSpec = SandboxSpec()
+    network: NetworkSpec = NetworkSpec()
     gate_s: Seconds = 1800
     git_s: Seconds = 600
     kill_grace_s: Seconds = 10

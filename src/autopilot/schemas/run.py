@@ -11,6 +11,7 @@ from pydantic import Field
 from autopilot.schemas.blocked import Blocked
 from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.gate import GateRecord, TestCounts
+from autopilot.schemas.network import NetworkSpec
 from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
 from autopilot.schemas.ticket import Exchange
@@ -118,6 +119,7 @@ class RunSpec(Record):
     limits: Limits
     lease: Lease | None = Field(default=None, description="None: nobody renews one, and the run goes on")
     sandbox: SandboxSpec = SandboxSpec()
+    network: NetworkSpec = NetworkSpec()
     output_language: str = "en"
     created_ms: EpochMs
 
@@ -226,6 +228,7 @@ class VerifySpec(Record):
     workdir: Path = Field(description="an empty folder for the checkout and the reports")
     env_pass: tuple[str, ...] = ()
     sandbox: SandboxSpec = SandboxSpec()
+    network: NetworkSpec = NetworkSpec()
     gate_s: Seconds = 1800
     git_s: Seconds = 600
     kill_grace_s: Seconds = 10

@@ -49,6 +49,7 @@ def _spawn(ctx: Context, folder: Path, result_file: Path) -> proc.Exit:
         workdir=folder / "work",
         env_pass=ctx.spec.env_pass,
         sandbox=ctx.spec.sandbox,
+        network=ctx.spec.network,
         gate_s=ctx.spec.gate_s,
         git_s=ctx.spec.git_s,
         kill_grace_s=ctx.spec.kill_grace_s,

@@ -6,13 +6,17 @@ Must not hold anything that came from the agent except the checkout itself.
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from autopilot.runner.network.plan import restore_policy
 from autopilot.runner.sandbox.confinement import Confinement
 from autopilot.runner.sandbox.door import run_inside
 from autopilot.runner.stacks.stack import Place
+from autopilot.runner.way_out import way_out
+from autopilot.schemas.network import NetworkSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +36,10 @@ _PROBE_S = 60.0
 
 def ignore(_event: Event, _facts: Mapping[str, object]) -> None:
     """Take an event and do nothing."""
+
+
+def ignore_blocked(_what: str, _code: str, _count: int) -> None:
+    """Take note of nothing that was refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +64,9 @@ class GateContext:
     gate_s: float
     grace_s: float
     producer: Literal["run", "publish"] = "run"
+    network: NetworkSpec = field(default_factory=NetworkSpec)
     on_event: Callable[[Event, Mapping[str, object]], None] = ignore
+    on_blocked: Callable[[str, str, int], None] = ignore_blocked
     should_stop: Callable[[], str | None] | None = None
 
     def place(self, gate: str) -> Place:
@@ -76,22 +86,59 @@ class GateContext:
             succeeds=lambda argv: self._probe(argv, out),
         )
 
-    def run(self, command: Command, out: Path, *, name: str, restores: bool = False) -> Exit:
+    def run(self, command: Command, out: Path, *, name: str) -> Exit:
         """Run a command in the checkout, locked up; what it prints goes to a file in `out`.
-
-        Only what restores packages may write to `scratch`: no test changes what later rounds test with.
 
         Raises:
             SandboxError: the sandbox did not come up; it says nothing about the commit.
         """
+        return self._run(command, out, name=name, argv=command.argv, room=self._room(self.checkout, out))
+
+    def restore(self, command: Command, out: Path, *, name: str) -> tuple[Exit, tuple[str, ...]]:
+        """Run what restores packages: it alone reaches the registries, and writes to `scratch`.
+
+        No test changes what later rounds test with.
+
+        Returns:
+            How it ended, and what it was refused on the way.
+
+        Raises:
+            SandboxError: the sandbox did not come up; it says nothing about the commit.
+            ConfigError: the host's own proxy cannot be spoken to.
+        """
+        self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
+        room = self._room(self.checkout, out)
+        policy = restore_policy(self.network)
+        with way_out(self.sandbox, self.root / "outlet.sock", policy, self.on_event) as way:
+            ended = self._run(
+                command,
+                out,
+                name=name,
+                argv=way.argv(command.argv),
+                room=way.opened(replace(room, writable=(*room.writable, self.scratch))),
+                more=way.environment(),
+            )
+        refused = tuple(way.counts())
+        for what, code, count in refused:
+            self.on_blocked(what, code, count)
+        return ended, tuple(f"{what} ({code})" for what, code, _ in refused if what)
+
+    def _run(
+        self,
+        command: Command,
+        out: Path,
+        *,
+        name: str,
+        argv: Sequence[str],
+        room: Confinement,
+        more: Mapping[str, str] = MappingProxyType({}),
+    ) -> Exit:
         own = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(out / "pycache")}
-        if restores:
-            self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         return run_inside(
             self.sandbox,
-            self._room(self.checkout, out, restores=restores),
-            command.argv,
-            env={**self.env, **own, **command.env},
+            room,
+            argv,
+            env={**self.env, **own, **command.env, **more},
             output=out / f"{name}.log",
             clock=self.clock,
             wall_s=self.gate_s,
@@ -113,13 +160,8 @@ class GateContext:
             should_stop=self.should_stop,
         ).ok
 
-    def _room(self, cwd: Path, out: Path, *, restores: bool = False) -> Confinement:
+    def _room(self, cwd: Path, out: Path) -> Confinement:
         """Lay out what a command may touch: the checkout and folders of ours that only it writes to."""
         home = Path(self.env["HOME"])
-        return Confinement(
-            cwd=cwd,
-            home=home,
-            readable=(self.scratch,),
-            writable=(self.checkout, out, home, *((self.scratch,) if restores else ())),
-            shares_network=restores,
-        )
+        writable = (self.checkout, out, home)
+        return Confinement(cwd=cwd, home=home, readable=(self.scratch,), writable=writable)

@@ -23,7 +23,11 @@ NAME = "setup"
 
 _LOCK_FILES = ("uv.lock", "package-lock.json", "npm-shrinkwrap.json")
 _MARK = "restored"
-_ADVICE = "variables it needs, such as a proxy or a file of certificates, go into env_pass of its [[repo]]"
+_ADVICE = (
+    "hosts it needs go into registry_hosts of [network], variables, such as a file of certificates, into "
+    "env_pass of its [[repo]]"
+)
+_SHOWN_REFUSED = 5
 
 
 def restore(ctx: GateContext) -> Finding | None:
@@ -41,12 +45,13 @@ def restore(ctx: GateContext) -> Finding | None:
         return None
     mark.unlink(missing_ok=True)
     remove_tree(ctx.scratch / ENVIRONMENT)
-    exit_ = ctx.run(plan, place.out, name="output", restores=True)
+    exit_, refused = ctx.restore(plan, place.out, name="output")
     if (early := early_end(exit_)) is not None:
         return Finding(early.verdict, "setup-failed", f"set-up: {early.reason}")
     if exit_.code != 0:
         tail = shown(log_end(exit_.output))
-        reason = f"set-up ended with exit code {exit_.code}; {_ADVICE}\n{tail}"
+        told = f" it was refused {', '.join(refused[:_SHOWN_REFUSED])};" if refused else ""
+        reason = f"set-up ended with exit code {exit_.code};{told} {_ADVICE}\n{tail}"
         return Finding(Verdict.FAILED, "setup-failed", reason)
     ctx.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark.write_text(wanted, encoding="ascii")

@@ -40,8 +40,10 @@ def main(argv: Sequence[str]) -> NoReturn:
     pid, watched = os.getpid(), _watch_myself()
     if os.fork() == 0:
         if os.fork() == 0:
+            folder, _, name = address.rpartition("/")
+            os.chdir(folder or ".")  # the whole path may be longer than an address may be
             _be_apart([*(each.fileno() for each in listeners), *watched])
-            _Carrier(address, dict(zip(listeners, [None, *ports[1:]], strict=True)), pid, watched).work()
+            _Carrier(name, dict(zip(listeners, [None, *ports[1:]], strict=True)), pid, watched).work()
         os._exit(0)
     os.wait()
     try:

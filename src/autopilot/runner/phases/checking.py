@@ -63,6 +63,7 @@ def _context(shop: Shop, ready: Ready, *, head: Tree, checkout: Path, name: str)
         policy=ready.policy,
         stack=ready.stack,
         sandbox=shop.sandbox,
+        network=spec.network,
         reports=spec.run_dir / "gates" / name,
         root=spec.run_dir,
         scratch=spec.run_dir / "restored",
@@ -71,5 +72,6 @@ def _context(shop: Shop, ready: Ready, *, head: Tree, checkout: Path, name: str)
         gate_s=spec.limits.gate_s,
         grace_s=spec.limits.kill_grace_s,
         on_event=shop.outbox.tell,
+        on_blocked=shop.notebook.barrier.refused,
         should_stop=shop.stop,
     )
