@@ -5,7 +5,6 @@ Must not decide where a command may go (`network/plan.py`), nor lock it up (`san
 
 from __future__ import annotations
 
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -55,7 +54,7 @@ class WayOut:
         if self.outlet is None:
             return room
         readable = (*room.readable, inside.forwarder_file())
-        programs = (*room.programs, sys.executable)
+        programs = (*room.programs, self.argv(())[0])
         return replace(room, readable=readable, programs=programs, outlet=self.outlet.socket)
 
     def watched(self, should_stop: Callable[[], str | None]) -> Callable[[], str | None]:
