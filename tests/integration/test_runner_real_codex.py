@@ -39,7 +39,12 @@ def repo(tmp_path: Path) -> Repo:
 
 def client(binary: Path, model: ModelServer) -> AgentSpec:
     return AgentSpec(
-        name="codex", kind="codex", argv=client_argv(binary, model.url), model=MODEL, prices=PRICES
+        name="codex",
+        kind="codex",
+        argv=client_argv(binary, model.url),
+        model=MODEL,
+        prices=PRICES,
+        api=(model.url,),
     )
 
 

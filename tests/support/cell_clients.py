@@ -37,6 +37,7 @@ def _codex(binary: Path, model: ModelServer) -> AgentSpec:
         name="codex",
         kind="codex",
         argv=codex_cli.client_argv(binary, model.url),
+        api=(model.url,),
         model=codex_cli.MODEL,
         prices=PRICES,
     )

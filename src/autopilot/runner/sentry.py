@@ -123,5 +123,6 @@ def _context(shop: Shop, ready: Ready) -> GuardContext:
         worktree=str(spec.worktree),
         tmp=str(spec.run_dir / "tmp"),
         commands=own_commands(ready.policy),
+        hosts=frozenset(spec.network.static_hosts),
         started_ns=0 if is_all_new else shop.clock.now_ms() * _NS_PER_MS,
     )
