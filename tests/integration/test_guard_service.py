@@ -134,8 +134,15 @@ def test_only_the_whole_word_allows(tmp_path: Path, tree: Path, answer: bytes) -
 
 
 class Broken(GuardService):
+    """Fails as often as it has faults, and is well afterwards."""
+
+    faults = 4
+
     def _decide(self, request: GuardRequest) -> Decision:
-        raise ZeroDivisionError
+        if self.faults:
+            self.faults -= 1
+            raise ZeroDivisionError
+        return super()._decide(request)
 
 
 class Slow(GuardService):
@@ -150,11 +157,21 @@ class Slow(GuardService):
 def test_a_fault_of_the_guard_is_a_refusal_and_not_its_end(tmp_path: Path, tree: Path) -> None:
     context = GuardContext(str(tree), str(tmp_path / "tmp"))
     with Broken(context, tmp_path / "guard.sock", clock=SystemClock()) as service:
-        for _ in range(2):
+        for _ in range(4):
             done = ask(service.socket, event("Bash", tree, command="ls"))
             assert done.returncode == 2
             assert b"guard-fault" in done.stderr
-        assert [one.code for one in service.blocked] == ["guard-fault", "guard-fault"]
+        assert [one.code for one in service.blocked] == ["guard-fault"] * 4
+        assert ask(service.socket, event("Bash", tree, command="git push")).returncode == 2
+        assert ask(service.socket, event("Bash", tree, command="ls")).returncode == 0
+
+
+@pytest.mark.field_report("AGT-040")
+@pytest.mark.covers("H14", "H15")
+def test_an_attempt_to_publish_is_refused_and_remembered(service: GuardService, tree: Path) -> None:
+    for command in ("git push origin HEAD", "git commit -m x && gh pr create --fill"):
+        assert ask(service.socket, event("Bash", tree, command=command)).returncode == 2
+    assert [one.code for one in service.blocked] == ["git-command", "subcommand"]
 
 
 @pytest.mark.covers("H20")

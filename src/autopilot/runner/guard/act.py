@@ -256,5 +256,5 @@ class Act:
     def _check_name(self, spot: Spot, shown: str) -> None:
         if self.places.is_under(spot, self.places.protected):
             raise Refused("protected", f"{shown!r} {_PROTECTED}")
-        if spot.parts is not None and self.places.is_under(spot, self.places.manifests):
+        if self.places.is_manifest(spot):
             raise Refused("manifest", f"{shown!r} {_MANIFEST}")

@@ -55,6 +55,10 @@ class Places:
         self._started_ns = context.started_ns
         self.protected = Names(context.protected)
         self.manifests = Names((*context.manifests, *context.lockfiles))
+        # `src/*.py` could be a setup.py only where a package of its own lies: too rare to refuse all sources.
+        self._deep_manifests = Names(
+            name for name in (*context.manifests, *context.lockfiles) if name != "setup.py"
+        )
         self.secret = Names(_SECRET)
         self.installed = Names(_INSTALLED)
 
@@ -91,6 +95,13 @@ class Places:
         """Whether one of the names is met, by the path as written or as links lead."""
         return names.has(spot.marked) or (spot.parts is not None and names.has(spot.parts))
 
+    def is_manifest(self, spot: Spot) -> bool:
+        """Whether it is, or could become, a manifest or a lock file of the worktree."""
+        if spot.parts is None:
+            return False
+        is_deep_wild = len(spot.marked) > 1 and (ANY in spot.marked[-1] or ONE in spot.marked[-1])
+        return self.is_under(spot, self._deep_manifests if is_deep_wild else self.manifests)
+
     def is_secret(self, spot: Spot) -> bool:
         """Whether what is read there may be a secret."""
         ways = [spot.marked] if spot.parts is None else [spot.parts, spot.marked]
@@ -126,6 +137,11 @@ class Places:
             found.append(folder)
             folder = posixpath.dirname(folder)
         return found
+
+    @staticmethod
+    def is_folder(path: str) -> bool:
+        """Whether a folder lies there now."""
+        return os.path.isdir(path)  # noqa: PTH112 - no Path: this is the hot path
 
     @staticmethod
     def exists(path: str) -> bool:

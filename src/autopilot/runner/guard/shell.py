@@ -65,13 +65,16 @@ def judge_line(
         made_link = any(word.text.rpartition("/")[2] == "ln" for word in command.argv[:3])
         folders = _folders(command.before, where)
         act = Act(context, places, folders=tuple(sorted(folders)), written=written | set(map(fold, writes)))
+        succeeded = failed = folders
         if command.argv[0].text == "cd":
             succeeded = _change_folder(command, act)
+            # What is there now, and nothing in this line touched, can be entered.
+            if all(places.is_folder(folder) and not act.is_written(folder) for folder in succeeded):
+                failed = frozenset()
         else:
-            succeeded = folders
             _judge(command, act)
         writes |= act.writes
-        where = _moved(command.before, where, folders, succeeded)
+        where = _moved(command.before, where, succeeded, failed=failed)._replace(now=folders)
     return frozenset(writes)
 
 
@@ -87,19 +90,19 @@ def _folders(joint: str, where: _Where) -> frozenset[str]:
             folders = where.after_success | where.after_failure
     if len(folders) > _MAX_FOLDERS:
         raise Refused("too-many-folders", "too many changes of folder in one line; send several calls")
-    return folders
+    return folders or where.after_success | where.after_failure | where.now
 
 
-def _moved(joint: str, before: _Where, now: frozenset[str], succeeded: frozenset[str]) -> _Where:
+def _moved(joint: str, before: _Where, succeeded: frozenset[str], *, failed: frozenset[str]) -> _Where:
     match joint:
         case "|":  # no part of a pipeline changes the folder
             return before
         case "&&":
-            return _Where(succeeded, now | before.after_failure, now)
+            return before._replace(after_success=succeeded, after_failure=failed | before.after_failure)
         case "||":
-            return _Where(succeeded | before.after_success, now, now)
+            return before._replace(after_success=succeeded | before.after_success, after_failure=failed)
         case _:
-            return _Where(succeeded, now, now)
+            return before._replace(after_success=succeeded, after_failure=failed)
 
 
 def _change_folder(command: Simple, act: Act) -> frozenset[str]:

@@ -18,7 +18,6 @@ def answers(request: pytest.FixtureRequest) -> list[Judged]:
     return judged(rows_of(CORPUS / request.param))
 
 
-@pytest.mark.field_report("AGT-040")
 @pytest.mark.covers("H02", "H13")
 def test_everything_that_is_to_be_denied_is_denied(answers: list[Judged]) -> None:
     assert score(answers)["missed"] == []

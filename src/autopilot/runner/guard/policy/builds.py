@@ -107,7 +107,7 @@ _MVN_SINGLE: Mapping[str, int] = {"-pl": 1, "-am": 0, "-amd": 0, "-fae": 0, "-ff
 
 
 def _mvn(call: Call) -> None:
-    args = list(call.args)
+    args = [word for word in call.args if word.text != "-v"]
     index = 0
     while index < len(args):
         if args[index].text in _MVN_SINGLE:
@@ -160,6 +160,7 @@ def _gradle(call: Call) -> None:
 
 _MESON = one_of(
     {
+        "setup": Form("--buildtype=word --wipe --reconfigure", "write"),
         "compile": Form("-C:write -j:number -v", "word*"),
         "test": Form("-C:write -v --print-errorlogs --suite=word --no-rebuild", "word*"),
     },
@@ -181,6 +182,12 @@ def _bazel(call: Call) -> None:
             raise Refused("operand", f"{word.text!r} is no label")
 
 
+def _compiler(call: Call) -> None:
+    """Judge a compiler: its version is asked; the build tools call it otherwise."""
+    if len(call.args) != 1 or call.args[0].text not in {"--version", "-version", "-v"}:
+        raise Refused("compiler", f"{call.name} is called by the build tool; by itself only for its version")
+
+
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         **GO,
@@ -199,6 +206,22 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **same(_mvn, "mvn", "mvnw"),
         **same(_gradle, "gradle", "gradlew"),
         **same(Form("-nil --recursive --dry-run -d -s --mode=word --check", "read*"), "shfmt"),
+        "hadolint": Form("--ignore=word --no-fail --format=word", "read+"),
+        "yamllint": Form("-s -c:read -f:word -d:{relaxed|default} --strict", "read+"),
+        **same(
+            _compiler,
+            "gcc",
+            "g++",
+            "cc",
+            "c++",
+            "clang",
+            "clang++",
+            "javac",
+            "java",
+            "kotlinc",
+            "scala",
+            "ghc",
+        ),
         "shellcheck": Form(
             "-s:word -x -e:word -f:word -S:word --severity=word --shell=word --exclude=word --format=word",
             "read+",

@@ -56,7 +56,7 @@ _COMMANDS: Mapping[str, Policy] = MappingProxyType(
         ),
         "fmt": _with_rest(
             Form("-vq -p:word --all --check --quiet --verbose", ""),
-            Form("-lv --check --files-with-diff", "rewrite*"),
+            Form("-lv --check --files-with-diff --color=word", "rewrite*"),
         ),
         "fetch": Form("-vq --locked --target=word --offline --frozen --quiet", ""),
         "tree": Form(
@@ -65,6 +65,7 @@ _COMMANDS: Mapping[str, Policy] = MappingProxyType(
             "word*",
         ),
         "metadata": Form("-q --format-version=number --no-deps --locked --offline", ""),
+        "llvm-cov": Form(f"{_BUILD} --html --lcov --json --summary-only --output-path=write", ""),
         "nextest": one_of(
             {
                 "run": Form(

@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 _ADDRESS = r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\n]|\\[^\n])*/I?)"
 _RANGE = re.compile(rf"\s*(?:{_ADDRESS}(?:,(?:{_ADDRESS}|\+[0-9]+))?)?\s*!?\s*")
 _SIMPLE = re.compile(r"[pdq=]\s*(?=;|\n|$)")
+# One line of text, to the end of the script: `;` and `}` are part of it.
+_TEXT = re.compile(r"[aic](?:\\\s*|\s+)[^\n]*(?<!\\)$")
 _FLAGS = re.compile(r"[gIip0-9]*\s*(?=;|\n|$)")
 _TOLD = (
-    "accepted sed scripts print, delete or quit (10,20p /x/d 5q) or replace (s/old/new/g, flags g i I "
-    "p and a number), "
-    "joined by ;"
+    "accepted sed scripts print, delete or quit (10,20p /x/d 5q), insert one line (3i text), or replace "
+    "(s/old/new/g, flags g i I p and a number), joined by ;"
 )
 _SED = Form(
     "-nErsuz -i[:{.bak|.orig}] -e:text --quiet --silent --regexp-extended --in-place[={.bak|.orig}] "
     "--expression=text "
-    "--separate --null-data --debug",
+    "--separate --null-data --debug --version",
     "text*",
 )
 
@@ -37,6 +38,8 @@ def _sed(call: Call) -> None:
     given = _SED.read(call)
     scripts = given.values("-e", "--expression")
     operands = list(given.operands)
+    if given.has("--version") and not operands:
+        return
     if not scripts:
         if not operands:
             raise Refused("sed-script", _TOLD)
@@ -60,6 +63,8 @@ def check_script(script: str) -> None:
         simple = _SIMPLE.match(script, at)
         if simple is not None:
             at = simple.end()
+        elif _TEXT.match(script, at):
+            return
         elif script[at : at + 1] == "s":
             at = _after_replacement(script, at + 1)
         else:

@@ -122,7 +122,9 @@ def _tag(call: Call) -> None:
 def _config(call: Call) -> None:
     words = [word.text for word in call.args if word.text not in {"--local", "get"}]
     words = words[1:] if words[:1] == ["--get"] else words
-    if len(words) != 1 or not re.fullmatch(r"(user|core|init|diff|color|merge)\.[A-Za-z]+", words[0]):
+    if len(words) != 1 or not re.fullmatch(
+        r"(user|core|init|diff|color|merge)\.[A-Za-z]+|remote\.[A-Za-z0-9_-]+\.url", words[0]
+    ):
         raise Refused(
             "git-config",
             "the configuration is not changed, and read one name at a time: git config --get user.name",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
 from autopilot.runner.guard.policy.frameworks import run_script
-from autopilot.runner.guard.policy.node_tools import TOOLS, WORDS_FOR_SCRIPTS
+from autopilot.runner.guard.policy.node_tools import TOOLS
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -38,6 +38,15 @@ _SCRIPT = re.compile(
 _USUAL = re.compile(
     r"(test|tests|lint|build|check|checks|typecheck|type-check|types|tsc|format|fmt|prettier|eslint|jest|vitest|coverage|compile|unit|verify|validate)([:-][A-Za-z0-9:_-]+)?"
 )
+
+
+_LOADERS = frozenset(
+    {
+        "-e", "-r", "-p", "--eval", "--print", "--exec", "--require", "--import", "--loader", "--rulesdir",
+        "--experimental-loader", "--node-options", "--plugin", "--resolve-plugins-relative-to", "--prefix",
+        "--script-shell", "--userconfig", "--globalconfig", "--registry",
+    }
+)  # fmt: skip
 
 
 def _node(call: Call) -> None:
@@ -79,9 +88,11 @@ def _test(call: Call) -> None:
 
 
 def _passed_on(call: Call) -> None:
-    """Judge the words that a script's program gets."""
-    args = tuple(word for index, word in enumerate(call.args) if not (index == 0 and word.text == "--"))
-    Form(WORDS_FOR_SCRIPTS, "loose*").read(call._replace(args=args))
+    """Judge the words for a script: what they mean is its own affair, but they load no code."""
+    for word in call.args:
+        if word.text.partition("=")[0] in _LOADERS:
+            raise Refused("inline-program", f"{word.text!r} would load code; put it into a test")
+    Form("", "loose*").read(call._replace(args=(Word("--"), *call.args)))
 
 
 def _needs(*words: str) -> Policy:
@@ -165,10 +176,27 @@ _PNPM: Mapping[str, Policy] = MappingProxyType(
         "-v": Form("", ""),
     }
 )
+
+
+def _workspace(call: Call) -> None:
+    """Judge `yarn workspace NAME COMMAND`."""
+    if len(call.args) < 2 or not _PACKAGE.fullmatch(call.args[0].text):
+        raise Refused("operand-missing", "yarn workspace NAME run SCRIPT")
+    if call.args[1].text in {"run", "test"}:
+        (_script if call.args[1].text == "run" else _test)(call.after(2))
+    elif _USUAL.fullmatch(call.args[1].text):
+        _script(call.after(1))
+    else:
+        raise Refused("subcommand", "yarn workspace NAME run SCRIPT")
+
+
+_PACKAGE = re.compile(r"@?[A-Za-z0-9_][A-Za-z0-9_./-]*")
 _YARN: Mapping[str, Policy] = MappingProxyType(
     {
         "test": _test,
         "run": _script,
+        "workspace": _workspace,
+        "workspaces": one_of({"run": _script}, "yarn workspaces in a run"),
         "install": _needs("--immutable", "--frozen-lockfile"),
         **same(_LOOKING, "list", "why"),
         "--version": Form("", ""),
@@ -181,6 +209,7 @@ _BUN: Mapping[str, Policy] = MappingProxyType(
             "-t:text --timeout=number --bail[=number] --coverage --only --todo --rerun-each=number", "read*"
         ),
         "run": _script,
+        "build": refuse("bundler", "it bundles by itself; accepted: bun run build"),
         **same(_needs("--frozen-lockfile"), "install", "i"),
         "--version": Form("", ""),
         "-v": Form("", ""),

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
+from autopilot.runner.guard.policy.node_builders import BUILDERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ _TESTER = (
     "--runInBand --maxWorkers=word --passWithNoTests --updateSnapshot --update --testPathPattern=text "
     "--testPathPatterns=text "
     "--testPathIgnorePatterns=text --forceExit --detectOpenHandles --detectLeaks --onlyChanged "
-    "--onlyFailures --changedSince=word --json --listTests --colors "
+    "--onlyFailures --changedSince=word --json --listTests --showConfig --colors "
     "--no-color --color --no-coverage --no-cache --clearCache "
     "--reporter={default|verbose|dot|json|junit|tap|spec|basic|list|line|min|progress} "
     "--reporters={default|verbose|dot|json|junit} --project=word --selectProjects=word "
@@ -32,7 +33,6 @@ _TESTER = (
     "--no-threads --no-file-parallelism --pool=word --max-warnings=number --fix --ext=word --quiet "
     "--noEmit --check --no-bail --version --workers=number --filter=word"
 )
-WORDS_FOR_SCRIPTS = _TESTER.replace(" --config=read", " --workspace=text")
 _TSC = (
     "-pbwv -p:read --noEmit --project=read --build --pretty[={true|false}] "
     "--skipLibCheck[={true|false}] --strict[={true|false}] --incremental[={true|false}] --listFiles "
@@ -93,6 +93,7 @@ def _vitest(call: Call) -> None:
 _TEST_FORM = Form(_TESTER, "read*")
 TOOLS: Mapping[str, Policy] = MappingProxyType(
     {
+        **BUILDERS,
         **same(Form(_TSC, "read*"), "tsc", "vue-tsc", "tsgo"),
         "eslint": _rewrites(_ESLINT, "--fix"),
         "prettier": _rewrites(_PRETTIER, "-w", "--write"),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DOTNET_FLAGS = (
-    "-c:word -v:word -f:word -o:write -l:word --no-restore --no-build --configuration=word "
-    "--verbosity=word --framework=word --filter=text --nologo --logger=word "
+    "-c:word -v:word -f:word -o:write -l:loggers --no-restore --no-build --configuration=word "
+    "--verbosity=word --framework=word --filter=text --nologo --logger=loggers "
     "--output=write --collect=text --results-directory=write --list-tests --blame --settings=read "
     "--no-incremental --no-dependencies --no-self-contained"
 )

@@ -6,9 +6,11 @@ Must not accept a program on the command line or on standard input, nor anything
 from __future__ import annotations
 
 import posixpath
+import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.frameworks import run_script
 from autopilot.runner.guard.policy.python_tools import TOOLS
@@ -57,6 +59,8 @@ def python(call: Call) -> None:
 def _module(call: Call) -> None:
     name = call.args[0].text if call.args else ""
     policy = _MODULE_FORMS.get(name) or TOOLS.get(name) or (_pip if name == "pip" else None)
+    if policy is None and _is_own_module(call, name):
+        policy = _own_module
     if policy is None:
         accepted = ", ".join(sorted({*_MODULE_FORMS, *TOOLS}))
         raise Refused("python-module", f"python -m {name} is not for a run; accepted: {accepted}")
@@ -69,6 +73,24 @@ def _module(call: Call) -> None:
                 "made-by-the-run", f"this run wrote a module named {top}, which would be run in its place"
             )
     policy(call.after(1, name))
+
+
+def _is_own_module(call: Call, name: str) -> bool:
+    """Whether a module lies in the worktree since before the run, in the folder that comes first."""
+    top = name.partition(".")[0]
+    if not name.replace(".", "").replace("_", "").isalnum() or top in sys.stdlib_module_names:
+        return False
+    path = name.replace(".", "/")
+    files = (f"{path}.py", f"{path}/__main__.py", f"src/{path}.py", f"src/{path}/__main__.py")
+    for file in files:
+        if all(call.act.places.exists(posixpath.join(folder, file)) for folder in call.act.folders):
+            call.act.execute(Word(file))
+            return True
+    return False
+
+
+def _own_module(call: Call) -> None:
+    Form("", "loose*").read(call._replace(args=(Word("--"), *call.args)))
 
 
 def _script(call: Call, index: int) -> None:
@@ -187,6 +209,7 @@ def _runner(*, restore: Mapping[str, Policy]) -> Policy:
         "show": Form("--tree", "word*"),
         "check": Form("--lock", ""),
         "--version": Form("", ""),
+        "env": one_of({"info": Form("-p --path", ""), "list": Form("", "")}, "what env does in a run"),
     }
     return one_of({"run": run, **looking, **restore}, "what it does in a run; nothing is added")
 

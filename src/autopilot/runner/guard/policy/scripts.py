@@ -66,7 +66,13 @@ def _rake(call: Call) -> None:
             raise Refused("rake-task", f"rake {word.text}: tasks that test, check or build are run")
 
 
-_RUBY_TOOLS: Mapping[str, Policy] = MappingProxyType({"rspec": _RSPEC, "rubocop": _RUBOCOP, "rake": _rake})
+def _rails(call: Call) -> None:
+    run_script(call, Word("rails"), call.args)
+
+
+_RUBY_TOOLS: Mapping[str, Policy] = MappingProxyType(
+    {"rspec": _RSPEC, "rubocop": _RUBOCOP, "rake": _rake, "rails": _rails}
+)
 
 
 def _bundle(call: Call) -> None:

@@ -1,0 +1,109 @@
+"""Bundlers, frameworks and runners of workspaces that a JavaScript project installs.
+
+Must not accept what starts a server, publishes, deploys or changes a database.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.verdict import Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# What a target of a workspace is called when it tests, checks or builds; `project:target:configuration` too.
+_TARGET = re.compile(
+    r"(@?[A-Za-z0-9_/-]+[:#])?(test|tests|lint|build|check|typecheck|type-check|format|compile|coverage|unit|e2e)"
+    r"([:-][A-Za-z0-9:_-]+)?"
+)
+_NX = Form(
+    "-t:text --target=text --targets=text --all --projects=text --project=word --configuration=word -c:word "
+    "--parallel[=number] --skip-nx-cache --base=rev --head=rev --exclude=text --verbose --output-style=word "
+    "--watch={false}",
+    "text*",
+)
+_TURBO = Form(
+    "--filter=text --force --no-cache --concurrency=word --continue --only --affected --output-logs=word",
+    "text*",
+)
+_LERNA = Form("--scope=text --stream --since[=rev] --concurrency=number --no-bail --parallel", "text")
+_BUNDLE = (
+    "-c[:read] --config[=read] --mode=word -m:word --env=word --sourcemap --minify --silent --logLevel=word "
+    "--outDir=write --out-dir=write -d:write --dts --clean --no-clean --format=word --emptyOutDir "
+    "--progress --profile"
+)
+_NG = Form(
+    "-c:word --configuration=word --watch={true|false} --browsers=word --code-coverage --no-watch "
+    "--no-progress --fix",
+    "word?",
+)
+_PLAYWRIGHT = Form(
+    "-g:text --grep=text --project=text --reporter={list|line|dot|json|junit} --workers=word "
+    "--retries=number "
+    "--config=read -c:read --list --last-failed --update-snapshots --trace=word",
+    "read*",
+)
+_CYPRESS = Form("--spec=read --browser=word --component --e2e --headless --quiet --config-file=read", "")
+_ESBUILD = Form(
+    "--bundle --outfile=write --outdir=write --platform=word --format=word --target=word --minify "
+    "--sourcemap",
+    "read+",
+)
+_SCHEMA = "--schema=read --check"
+
+
+def _targets(form: Form) -> Policy:
+    """Judge by a row, and by the names of what is to be run."""
+
+    def judge(call: Call) -> None:
+        given = form.read(call)
+        named = [*given.values("-t", "--target", "--targets"), *given.operands[:1]]
+        if not named:
+            raise Refused("target", f"{call.name}: name a target that tests, checks or builds")
+        for word in named:
+            if not all(_TARGET.fullmatch(name) for name in word.text.split(",")):
+                raise Refused("target", f"{call.name} {word.text}: targets that test, check or build are run")
+
+    return judge
+
+
+def _nx(call: Call) -> None:
+    name = call.args[0].text if call.args else ""
+    if name in {"run", "run-many", "affected"}:
+        _targets(_NX)(call.after(1))
+    elif not _TARGET.fullmatch(name):
+        raise Refused("target", f"nx {name}: nx test, lint or build PROJECT; nx run-many -t test")
+    else:
+        _NX.read(call.after(1))
+
+
+BUILDERS: Mapping[str, Policy] = MappingProxyType(
+    {
+        "nx": _nx,
+        "turbo": one_of(
+            {"run": _targets(_TURBO), **same(_TURBO, "test", "lint", "build", "check-types", "typecheck")},
+            "turbo in a run",
+        ),
+        "lerna": one_of({"run": _targets(_LERNA), "ls": Form("-la --json", "")}, "lerna in a run"),
+        "next": one_of(
+            {
+                "build": Form("--no-lint --debug --profile", "read?"),
+                "lint": Form("--fix --quiet --dir=read", ""),
+            },
+            "next in a run",
+        ),
+        "vite": one_of({"build": Form(_BUNDLE, "read?")}, "vite in a run"),
+        "webpack": Form(_BUNDLE, "{build}?"),
+        "rollup": Form(_BUNDLE, "read*"),
+        "tsup": Form(_BUNDLE, "read*"),
+        "esbuild": _ESBUILD,
+        "ng": one_of(same(_NG, "test", "build", "lint"), "ng in a run"),
+        "prisma": one_of(same(Form(_SCHEMA, ""), "validate", "format", "generate"), "prisma in a run"),
+        "playwright": one_of({"test": _PLAYWRIGHT}, "playwright in a run"),
+        "cypress": one_of({"run": _CYPRESS, "verify": Form("", "")}, "cypress in a run"),
+    }
+)
