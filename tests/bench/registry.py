@@ -11,6 +11,7 @@ from tests.bench.rows import (
     past,
     queues,
     restart,
+    sandbox,
     startup,
     storm,
     stream,
@@ -33,5 +34,6 @@ BENCHES: tuple[Bench, ...] = (
     worktrees.BENCH,
     restart.BENCH,
     guard.BENCH,
+    sandbox.BENCH,
 )
 ROWS: tuple[Row, ...] = tuple(row for bench in BENCHES for row in bench.rows)

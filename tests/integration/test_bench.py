@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+import pytest
+
 from tests.bench.registry import ROWS
 from tests.support.tree import ROOT
 
@@ -39,6 +41,7 @@ def test_the_page_states_the_bars_that_are_held() -> None:
     ]
 
 
+@pytest.mark.needs(binary="bwrap", apt="bubblewrap")
 def test_every_row_can_be_measured() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.bench", "--smoke", "--json"],

@@ -97,7 +97,7 @@ def test_a_reinitialised_repository_is_flagged_and_the_users_is_as_it_was(
     with agent.path.open("a") as file:
         file.write(f"\n{body}\n")
     result = run_here(spec)
-    assert result.outcome is Outcome.COMMITTED
+    assert (result.outcome, result.code) == (Outcome.AGENT_FAILED, "repository-tampered")
     assert any("core.bare" in warning for warning in result.warnings)
     assert any("changed the set-up of its repository" in warning for warning in result.warnings)
     assert (repo.checkout / ".git" / "config").read_bytes() == before

@@ -5,6 +5,8 @@ Must not hold a default (they stand in `defaults.toml`).
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from autopilot.config.values import Folder
@@ -20,6 +22,12 @@ class Sandbox(Input):
     )
     readable: tuple[Folder, ...] = Field(
         description="files and folders that may be read beside the system and the programs on PATH"
+    )
+    memory_mib: Annotated[int, Field(ge=0, le=100_000_000)] = Field(
+        description="MiB that an agent, or a command, may use with all it starts; 0 = 3/4 of the machine's"
+    )
+    max_processes: Annotated[int, Field(ge=10, le=1_000_000)] = Field(
+        description="processes that an agent, or a command, may have at the same time"
     )
     nested: bool = Field(
         description="programs inside may make sandboxes of their own, as browsers do: more kernel in reach"

@@ -118,6 +118,29 @@ def _look_into_proc(pid: int) -> Seen | None:
     )
 
 
+def own_memory(pid: int) -> int:
+    """Give the bytes of memory that a process shares with nobody; 0 when it is gone.
+
+    Source: proc_pid_statm(5).
+
+    Raises:
+        OSError: we have no descriptor or memory left to look with.
+    """
+    if not _IS_LINUX:
+        psutil = _psutil()
+        try:
+            return int(psutil.Process(pid).memory_info().rss)
+        except psutil.Error:
+            return 0
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_bytes().split()
+    except (OSError, ValueError) as exc:
+        if isinstance(exc, OSError):
+            _raise_if_blind(exc)
+        return 0
+    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+
+
 def _raise_if_blind(error: OSError) -> None:
     if error.errno in _CANNOT_LOOK:
         raise error

@@ -51,7 +51,7 @@ class Tree:
             adopting = is_adopting()
             rest = [row for pid, row in rows.items() if pid not in found and pid not in strangers]
             found |= {row.id.pid for row in rest if self._is_marked(row, adopting=adopting)}
-        found = _with_descendants(found, rows) - strangers
+        found = with_descendants(found, rows) - strangers
         self._known.update((pid, rows[pid].id) for pid in found)
         members = [rows[pid] for pid in found if not rows[pid].is_zombie]
         return [row for row in members if row.id not in self._out_of_reach]
@@ -175,7 +175,8 @@ def kill_tree(root: ProcessId, *, grace_s: float, clock: Clock, marker: str | No
     return len(tree.killed)
 
 
-def _with_descendants(found: set[int], rows: dict[int, Seen]) -> set[int]:
+def with_descendants(found: set[int], rows: dict[int, Seen]) -> set[int]:
+    """Give these and everything below them."""
     children: dict[int, list[int]] = {}
     for pid, row in rows.items():
         children.setdefault(row.parent, []).append(pid)

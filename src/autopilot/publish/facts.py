@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from autopilot.schemas.gate import GateRecord
 
 _NOT_MOVED = BaseMoved(behind=0)
+UNCONFINED = "**Sandbox: none.** The agent and the tests ran without one, as configured."
 
 
 def gather(ctx: Context, rerun: tuple[GateRecord, ...], *, moved: BaseMoved = _NOT_MOVED) -> Facts:
@@ -37,7 +38,10 @@ def gather(ctx: Context, rerun: tuple[GateRecord, ...], *, moved: BaseMoved = _N
         reasons={line.path: line.reason for line in request.scope_check} if request else {},
         recorded=spec.recorded_gates,
         rerun=rerun,
-        signals=content.notes(change.path for change in changes),
+        signals=(
+            *((UNCONFINED,) if spec.sandbox.kind == "none" else ()),
+            *content.notes(change.path for change in changes),
+        ),
         blocked=request.blocked if request else (),
         manifests=tuple(change.path for change in changes if content.is_manifest(change.path)),
         ticket_ref=spec.ticket_ref,

@@ -36,7 +36,8 @@ def run(notebook: Notebook, clock: Clock, stop: Callable[[], str | None]) -> Run
     """
     shop = Shop.open(notebook, clock, stop)
     shop.chronicle.begin()
-    shop.tell(Event.RUN_STARTED, ticket=notebook.spec.ticket_id, attempt=notebook.spec.attempt)
+    spec = notebook.spec
+    shop.tell(Event.RUN_STARTED, ticket=spec.ticket_id, attempt=spec.attempt, sandbox=shop.sandbox.kind)
     result = _outcome(shop)
     try:
         shop.chronicle.close(result, rounds=notebook.rounds)

@@ -15,6 +15,7 @@ from autopilot.runner.agents.belongings import lay_out
 from autopilot.runner.agents.events import Acted, Asked, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.registry import new_agent
 from autopilot.runner.failure import RunFailure
+from autopilot.runner.sandbox.bounds import RESOURCE_LIMIT
 from autopilot.runner.sentry import BYPASSED, bypassed
 from autopilot.runner.shop import stopped
 from autopilot.runner.surroundings import Surroundings
@@ -219,6 +220,10 @@ class _Close:
             return over_ceiling(self.shop.notebook.meter)
         if reason == _BUDGET:
             return over_budget(self.shop, self.order.phase)
+        if reason == RESOURCE_LIMIT:
+            what = "the agent reached a resource limit: memory or number of processes ([sandbox])"
+            hint = "make the ticket smaller, or raise memory_mib or max_processes"
+            return RunFailure(Outcome.AGENT_FAILED, RESOURCE_LIMIT, what, hint=hint)
         if reason == "output-ceiling":
             what = f"the agent printed more than {limits.output_bytes} bytes in this run"
             return RunFailure(Outcome.AGENT_FAILED, "agent-output-ceiling", what, hint="see the agent's log")

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from autopilot.runner.worktree import Workspace
 
 _WATCHED = (
-    *("config", "config.worktree", "commondir", "shallow", "hooks", "info"),
+    *("HEAD", "config", "config.worktree", "commondir", "shallow", "hooks", "info"),  # info/grafts too
     *("objects/info/alternates", "objects/info/http-alternates", "refs/replace"),
 )
-_OF_A_WORKTREE = ("config.worktree", "commondir", "gitdir", "info")
+# Not `info/sparse-checkout`: which files an agent has on the disk is its own affair.
+_OF_A_WORKTREE = ("config.worktree", "commondir", "gitdir", "info/attributes", "info/exclude", "hooks")
+_PACKED, _REPLACING = "packed-refs", b" refs/replace/"
 _MAX_FILES = 1000
 _MAX_BYTES = 4 * 1024 * 1024
 
@@ -40,7 +42,8 @@ def fingerprint(workspace: Workspace) -> Mapping[str, str]:
     prints = (
         (_shown(file, workspace), _digest(file)) for file, _ in zip(files, range(_MAX_FILES), strict=False)
     )
-    return dict(sorted(prints))
+    packed = workspace.repository / _PACKED
+    return dict(sorted([*prints, (_shown(packed, workspace), _replacements(packed))]))
 
 
 def differences(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
@@ -121,6 +124,16 @@ def _files(place: Path) -> Iterator[Path]:
         yield from (file for file in place.rglob("*") if file.is_symlink() or file.is_file())
     elif place.is_symlink() or place.exists():
         yield place
+
+
+def _replacements(packed: Path) -> str:
+    """Digest the packed references that replace an object; the others are an agent's to pack."""
+    try:
+        lines = read_plain(packed, max_bytes=_MAX_BYTES).splitlines()
+    except UnreadableError as exc:
+        return f"unreadable: {exc}" if packed.is_symlink() or packed.exists() else "none"
+    replacing = [line for line in lines if _REPLACING in line]
+    return hashlib.sha256(b"\n".join(replacing)).hexdigest() if replacing else "none"
 
 
 def _digest(file: Path) -> str:

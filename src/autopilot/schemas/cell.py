@@ -20,4 +20,6 @@ class SandboxSpec(Record):
     sealed: tuple[Path, ...] = Field(
         default=(), description="ours: never shown, whatever lies around or below it"
     )
+    memory_mib: int = Field(default=0, ge=0, description="of all processes of a command; 0 = by the machine")
+    max_processes: int = Field(default=1000, ge=1, description="at the same time, of one command")
     nested: bool = Field(default=False, description="whether programs inside may make sandboxes of their own")

@@ -42,7 +42,7 @@ def test_a_name_with_a_unit_is_a_number_and_a_number_of_a_size_has_its_unit() ->
     counts = {
         "max_parallel_agents", "per_repo_parallel", "max_open_drafts", "attempts_per_ticket",
         "releases_per_ticket", "sessions_per_ticket", "tokens_per_ticket", "max_ask_rounds", "open_after",
-        "keep_files", "keep_days",
+        "keep_files", "keep_days", "max_processes",
     }  # fmt: skip
     defaults = read_defaults()
     defaults.pop("each")

@@ -30,7 +30,7 @@ READ_AS = {
     },
     **{f"phase_budgets.{key}_tokens": r"limits\.phase_tokens\b" for key in ("plan", "dev", "review")},
     **{f"intake.{key}": r"intake\.trust\(\)" for key in ("trusted_associations", "trusted_authors")},
-    **{f"sandbox.{key}": rf"spec\.{key}\b" for key in ("readable", "nested")},
+    **{f"sandbox.{key}": rf"spec\.{key}\b" for key in ("readable", "nested", "memory_mib", "max_processes")},
     "repo.name": r"repo\.name\b",
     "repo.path": r"\.fetch_from\b",
     "repo.url": r"\.fetch_from\b",

@@ -80,6 +80,7 @@ def night(desk: Desk, *, since_ms: int) -> Night:
                 for ticket in sorted_by[State.QUEUED][:MAX_WAITING]
             },
             blocked=_blocked(conn, desk.paths, now_ms),
+            sandbox=desk.settings.sandbox.kind,
         )
 
 

@@ -80,6 +80,8 @@ class Night:
     """For each waiting ticket the names of its holds."""
     blocked: Mapping[str, tuple[Blocked, ...]] = field(default_factory=dict)
     """For each ticket what its latest run tried and was not let do."""
+    sandbox: str = "auto"
+    """What agents and tests are locked up in, as configured."""
 
     @property
     def is_quiet(self) -> bool:

@@ -23,6 +23,7 @@ MAX_TEXT_CHARS = 500
 _MIB = 1024 * 1024
 MAX_WAITING = 20
 MAX_BLOCKED = 20
+UNCONFINED = "**Sandbox: none**, as configured: agents and tests can reach whatever you can."
 _MARKDOWN_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
 
 
@@ -33,6 +34,7 @@ def markdown(night: Night) -> str:
     blocks = [
         f"# Digest of {_when(night, night.until_ms)[:10]}",
         f"{_headline(night)} {span}{switch}",
+        *([UNCONFINED] if night.sandbox == "none" else ()),
         *_section("Waits on you", (_parked(ticket, night) for ticket in night.parked)),
         *_section("Drafts to review", (_draft(draft) for draft in night.drafts if draft.fate is None)),
         *_section("Failed", (_failed(ticket) for ticket in night.failed)),
@@ -75,6 +77,7 @@ def as_json(night: Night) -> dict[str, Any]:
             for name in ("failed", "cancelled", "waiting", "working")
         },
         "held_by": {name: list(holds) for name, holds in night.held_by.items()},
+        "sandbox": night.sandbox,
         "blocked": {
             name: [each.model_dump(mode="json") for each in told] for name, told in night.blocked.items()
         },

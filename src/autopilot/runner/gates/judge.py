@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.runner.sandbox.bounds import RESOURCE_LIMIT
 from autopilot.schemas.gate import Verdict
 
 if TYPE_CHECKING:
@@ -37,6 +38,9 @@ def early_end(exit_: Exit) -> Finding | None:
         return Finding(Verdict.FAILED, "timed-out", reason)
     if exit_.stopped == "output-ceiling":
         return Finding(Verdict.FAILED, "output-ceiling", "it printed more than may be kept and was stopped")
+    if exit_.stopped == RESOURCE_LIMIT:
+        reason = "it used more memory, or more processes, than [sandbox] allows, and was ended"
+        return Finding(Verdict.FAILED, RESOURCE_LIMIT, reason)
     if exit_.stopped:
         return Finding(Verdict.ERROR, "stopped", f"the run was stopped: {exit_.stopped}")
     if exit_.signal is not None:

@@ -37,12 +37,14 @@ def take(shop: Shop, ready: Ready, *, summary: str) -> Taken:
     """Make the commit of what the worktree holds now.
 
     Raises:
-        RunFailure: the worktree is gone; agent-failed.
+        RunFailure: the worktree is gone, or how its repository behaves was changed; agent-failed.
         GitError, OSError: our own repository cannot be used.
     """
-    _watch_repositories(shop, ready)
+    changed = _watch_repositories(shop, ready)
     if ready.workspace.worktree.is_symlink() or not ready.workspace.worktree.is_dir():
         raise RunFailure(Outcome.AGENT_FAILED, "worktree-gone", "the agent has removed its own worktree")
+    if changed:
+        raise _tampered(changed)
     ready.judge.renew()
     kept = keep_agents_commits(ready.judge)
     snapshot = ready.judge.snapshot(ready.pristine, absent=absent_by_sparse_checkout(ready.judge))
@@ -72,7 +74,7 @@ def _commit(shop: Shop, ready: Ready, *, tree: str, summary: str) -> str:
     return head
 
 
-def _watch_repositories(shop: Shop, ready: Ready) -> None:
+def _watch_repositories(shop: Shop, ready: Ready) -> tuple[str, ...]:
     """Tell what was done to how the repositories behave; mend the one thing in the user's that we may."""
     changed = differences(ready.fingerprint, fingerprint(ready.workspace))
     if changed:
@@ -83,3 +85,11 @@ def _watch_repositories(shop: Shop, ready: Ready) -> None:
     if told:
         shop.notebook.warn(told)
         shop.tell(Event.CONFIG_RESTORED, what=list(told), whose="user", restored=len(told) > 1)
+    return changed
+
+
+def _tampered(changed: tuple[str, ...]) -> RunFailure:
+    names = ", ".join(changed[:_MAX_NAMED])
+    what = f"the agent changed how git behaves in its repository ({names}): nothing of this run counts"
+    hint = "look at its log; a sandbox other than none does not let it"
+    return RunFailure(Outcome.AGENT_FAILED, "repository-tampered", what, hint=hint)

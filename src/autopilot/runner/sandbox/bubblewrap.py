@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
 from autopilot.runner.sandbox import system
+from autopilot.runner.sandbox.bounds import UNBOUNDED, Bounds
 from autopilot.runner.sandbox.confinement import SandboxError, Wrapped
 
 if TYPE_CHECKING:
@@ -57,6 +58,9 @@ class Bubblewrap:
     readable: tuple[Path, ...] = ()
     masked: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
+    bounds: Bounds = UNBOUNDED
+    limiter: str | None = None
+    """The program prlimit: of what one process asks for too much, the kernel itself gives nothing."""
     kind: str = "bubblewrap"
 
     def check(self) -> None:
@@ -66,9 +70,14 @@ class Bubblewrap:
         self, argv: Sequence[str], env: Mapping[str, str], confinement: Confinement, *, status: int
     ) -> Wrapped:
         """Put bubblewrap and its arguments before the program; the environment goes through as it is."""
-        own = (str(self.program), "--json-status-fd", str(status), *_APART, *self.options)
+        own = (*self._limited(), str(self.program), "--json-status-fd", str(status), *_APART, *self.options)
         view = tuple(self._view(env, confinement))
         return Wrapped((*own, *view, "--chdir", str(confinement.cwd), "--", *argv), env)
+
+    def _limited(self) -> tuple[str, ...]:
+        if self.limiter is None or self.bounds.memory_bytes is None:
+            return ()
+        return (self.limiter, f"--data={self.bounds.memory_bytes}", "--core=0", "--")
 
     def read(self, ended: Exit, told: bytes) -> Exit:
         """Tell the program's end from the sandbox's own: only a program that began has an exit code.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.bounds import Bounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,11 @@ class Sandbox(Protocol):
     @property
     def kind(self) -> str:
         """What the configuration calls it."""
+        ...
+
+    @property
+    def bounds(self) -> Bounds:
+        """How much what is inside may use."""
         ...
 
     def check(self) -> None:

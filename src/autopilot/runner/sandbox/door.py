@@ -9,6 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING, Required, TypedDict, Unpack
 
 from autopilot.config import proc
+from autopilot.runner.sandbox.bounds import Watchman
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -54,13 +55,16 @@ def run_inside(
         rules: as for `proc.run`.
 
     Returns:
-        How the program ended, as if it had been started by itself.
+        How the program ended, as if it had been started by itself; `stopped` is `resource-limit` where it
+        used more of the machine than it may.
 
     Raises:
         SandboxError: the sandbox did not come up; the program was never started.
         SandboxMissing: there is no sandbox.
         Exception: what a callback or a file raised, after the whole tree was ended.
     """
+    watchman = Watchman(sandbox.bounds, rules["clock"])
+    rules["should_stop"] = watchman.or_over(rules.get("should_stop"))
     with tempfile.TemporaryFile() as status:
         wrapped = sandbox.wrap(argv, env, confinement, status=status.fileno())
         ended = proc.run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from autopilot.runner.sandbox.bounds import UNBOUNDED, Bounds
 from autopilot.runner.sandbox.confinement import SandboxMissing
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Missing:
 
     why: str
     cure: str
+    bounds: Bounds = UNBOUNDED
     kind: str = "missing"
 
     def check(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.runner.sandbox.bounds import UNBOUNDED, Bounds
 from autopilot.runner.sandbox.confinement import Wrapped
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 class NoSandbox:
     """Starts the program as it is; see `Sandbox`."""
 
+    bounds: Bounds = UNBOUNDED
     kind: str = "none"
 
     def check(self) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import environ, proc
 from autopilot.runner.sandbox import system
+from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.runner.sandbox.bubblewrap import Bubblewrap
 from autopilot.runner.sandbox.confinement import Confinement, SandboxError
 from autopilot.runner.sandbox.door import run_inside
@@ -40,7 +41,7 @@ def open_sandbox(spec: SandboxSpec, clock: Clock) -> Sandbox:
         ConfigError: something may be read that would show what is ours.
     """
     if spec.kind == "none":
-        return NoSandbox()
+        return NoSandbox(_bounds(spec))
     toolchain = Toolchain(_home(), spec.sealed)
     for place in spec.readable:
         if not toolchain.is_showable(place):
@@ -66,6 +67,8 @@ def _bubblewrap(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbo
             readable=spec.readable,
             masked=tuple(system.secrets()),
             options=options,
+            bounds=_bounds(spec),
+            limiter=shutil.which("prlimit", path=environ.search_path(environ.current())),
         )
         if why := _fault(sandbox, Path(scratch), clock):
             return Missing(f"bubblewrap does not work here: {why}", f"see docs/security.md; {_NONE}")
@@ -96,6 +99,10 @@ def _fault(sandbox: Sandbox, scratch: Path, clock: Clock) -> str:
     except SandboxError as exc:
         return exc.what
     return "" if ended.ok else ended.spawn_error or f"a trial ended with {ended.code}"
+
+
+def _bounds(spec: SandboxSpec) -> Bounds:
+    return Bounds.of(spec.memory_mib, spec.max_processes)
 
 
 def _home() -> Path | None:

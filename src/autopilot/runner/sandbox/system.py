@@ -36,8 +36,8 @@ def secrets() -> Iterator[Path]:
         here = Path(top)
         private = [name for name in folders if not _is_public(here / name, stat.S_IXOTH | stat.S_IROTH)]
         folders[:] = [name for name in folders if name not in private]
-        yield from (here / name for name in private)
-        yield from (here / name for name in files if not _is_public(here / name, stat.S_IROTH))
+        hidden = [*private, *(name for name in files if not _is_public(here / name, stat.S_IROTH))]
+        yield from (here / name for name in hidden if os.access(here / name, os.R_OK))
 
 
 def _is_public(path: Path, bits: int) -> bool:

@@ -1,0 +1,179 @@
+"""A call through the sandbox ends as the program did, takes all with it, and uses no more than it may."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from autopilot.runner.sandbox.bounds import Bounds
+from autopilot.runner.sandbox.bubblewrap import Bubblewrap
+from autopilot.runner.sandbox.confinement import SandboxError, SandboxMissing
+from autopilot.runner.sandbox.missing import Missing
+from autopilot.schemas.cell import SandboxKind
+from tests.support.cells import locked_up, python, sandbox_of
+from tests.support.wait import wait_until
+
+pytestmark = [
+    pytest.mark.needs(binary="bwrap", apt="bubblewrap"),
+    pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is for Linux"),
+]
+MIB = 1 << 20
+# Each leaves a process behind that does its best to stay; its name is the marker that the test looks for.
+STAY = """
+import os, signal, sys, time
+def stay():
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    os.execv({python!r}, [{mark!r}, "-I", "-S", "-c", "import signal; signal.pause()"])
+"""
+LEAVE = "\n    if not os.fork(): stay()\n    os._exit(0)"
+WAYS = {
+    "a child": "if not os.fork(): stay()",
+    "a grandchild": "if not os.fork():" + LEAVE,
+    "a session of its own": "if not os.fork():\n    os.setsid()" + LEAVE,
+    "an emptied environment": "if not os.fork():\n    os.setsid()\n    os.environ.clear()" + LEAVE,
+    "a launcher": "os.system(\"(trap '' TERM HUP; sleep 60) &\")\nif not os.fork(): stay()",
+}
+
+
+@pytest.fixture(params=["bubblewrap", "none"])
+def kind(request: pytest.FixtureRequest) -> SandboxKind:
+    found: SandboxKind = request.param
+    return found
+
+
+def leftovers(mark: str) -> list[int]:
+    return [
+        each.pid
+        for each in psutil.process_iter(["cmdline", "status"])
+        if (each.info["cmdline"] or [""])[0] == mark and each.info["status"] != psutil.STATUS_ZOMBIE
+    ]
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 127, 255])
+def test_an_exit_code_passes_through(tmp_path: Path, kind: SandboxKind, code: int) -> None:
+    ended = locked_up(tmp_path / "cell", ("sh", "-c", f"exit {code}"), sandbox_of(kind))
+    assert (ended.code, ended.signal, ended.spawn_error) == (code, None, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+def test_a_signal_passes_through(tmp_path: Path, kind: SandboxKind, number: signal.Signals) -> None:
+    ended = locked_up(tmp_path / "cell", ("sh", "-c", f"kill -{int(number)} $$"), sandbox_of(kind))
+    assert (ended.code, ended.signal) == (None, number)
+
+
+def test_a_program_that_is_not_there_is_no_failure_of_the_sandbox(tmp_path: Path, kind: SandboxKind) -> None:
+    ended = locked_up(tmp_path / "cell", ("no-such-program",), sandbox_of(kind))
+    assert "no-such-program" in ended.spawn_error
+    assert ended.code is None
+
+
+def test_what_it_prints_and_reads_passes_through(tmp_path: Path, kind: SandboxKind) -> None:
+    errors = tmp_path / "errors"
+    ended = locked_up(
+        tmp_path / "cell", ("sh", "-c", "cat; echo bad >&2"), sandbox_of(kind), stdin=b"hello", stderr=errors
+    )
+    assert (ended.tail, errors.read_bytes()) == (b"hello", b"bad\n")
+
+
+def test_a_sandbox_that_does_not_come_up_is_named_and_nothing_was_started(tmp_path: Path) -> None:
+    sandbox = sandbox_of("bubblewrap")
+    assert isinstance(sandbox, Bubblewrap)
+    broken = replace(sandbox, options=("--no-such-option",))
+    with pytest.raises(SandboxError, match="no-such-option") as caught:
+        locked_up(tmp_path / "cell", ("touch", "started"), broken)
+    assert caught.value.code == "sandbox-failed"
+    assert not (tmp_path / "cell" / "started").exists()
+
+
+def test_an_agent_cannot_pass_its_own_failure_off_as_the_sandboxs(tmp_path: Path) -> None:
+    liar = ("sh", "-c", "echo 'bwrap: setting up uid map: Permission denied' >&2; exit 1")
+    ended = locked_up(tmp_path / "cell", liar, sandbox_of("bubblewrap"), stderr=tmp_path / "errors")
+    assert (ended.code, ended.spawn_error) == (1, "")
+
+
+def test_without_a_sandbox_nothing_is_started(tmp_path: Path) -> None:
+    with pytest.raises(SandboxMissing) as caught:
+        locked_up(tmp_path / "cell", ("touch", "started"), Missing("no bwrap on PATH", "install bubblewrap"))
+    assert caught.value.code == "sandbox-missing"
+    assert "bubblewrap" in caught.value.hint
+    assert not (tmp_path / "cell" / "started").exists()
+
+
+def test_asked_to_end_it_may_end_in_order(tmp_path: Path, kind: SandboxKind) -> None:
+    code = (
+        "import signal, sys\n"
+        "def bow(*_):\n    open('bowed', 'w').close()\n    sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, bow)\nopen('ready', 'w').close()\nsignal.pause()"
+    )
+    folder = tmp_path / "cell"
+    ended = locked_up(
+        folder,
+        python(code),
+        sandbox_of(kind),
+        should_stop=lambda: "enough" if (folder / "ready").exists() else None,
+        grace_s=30.0,
+    )
+    assert ended.stopped == "enough"
+    assert (folder / "bowed").exists()
+
+
+def test_one_that_ignores_term_is_killed(tmp_path: Path, kind: SandboxKind) -> None:
+    code = (
+        "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nopen('ready', 'w').close()\n"
+        "while True: signal.pause()"
+    )
+    folder = tmp_path / "cell"
+    stop = lambda: "enough" if (folder / "ready").exists() else None  # noqa: E731 - as above
+    ended = locked_up(folder, python(code), sandbox_of(kind), should_stop=stop, grace_s=0.2)
+    assert (ended.stopped, ended.survivors) == ("enough", ())
+
+
+@pytest.mark.field_report("AGT-009")
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("is_stopped", [False, True], ids=["ended", "timed out"])
+def test_nothing_of_a_run_survives_it(tmp_path: Path, way: str, *, is_stopped: bool) -> None:
+    folder = tmp_path / "cell"
+    stays = STAY.format(python=sys.executable, mark=str(folder))
+    code = f"{stays}{way}\n" + ("open('ready', 'w').close()\nsignal.pause()" if is_stopped else "")
+    stop = lambda: "enough" if is_stopped and (folder / "ready").exists() else None  # noqa: E731 - as above
+    locked_up(folder, python(code), sandbox_of("bubblewrap"), should_stop=stop, grace_s=0.2)
+    wait_until(lambda: not leftovers(str(folder)), 20, "all of it is gone")
+
+
+@pytest.mark.field_report("AGT-011")
+@pytest.mark.slow
+def test_memory_without_bound_ends_with_its_reason_and_the_rest_of_the_machine_lives(
+    tmp_path: Path, kind: SandboxKind
+) -> None:
+    code = (
+        "import os, time\nblocks = []\n"
+        "if os.fork() and os.fork(): os.wait()\n"
+        "for _ in range(400):\n    blocks.append(bytearray(os.urandom(1)) * (1 << 20)); time.sleep(0.02)\n"
+        "time.sleep(60)"
+    )
+    bounds = Bounds(memory_bytes=300 * MIB)
+    ended = locked_up(tmp_path / "cell", python(code), sandbox_of(kind, bounds))
+    assert ended.stopped == "resource-limit"
+
+
+@pytest.mark.field_report("AGT-011")
+def test_one_process_gets_no_more_memory_than_all_may_have(tmp_path: Path) -> None:
+    code = "import sys\ntry:\n    bytearray(4 << 30)\nexcept MemoryError:\n    sys.exit(7)"
+    sandbox = sandbox_of("bubblewrap", Bounds(memory_bytes=256 * MIB))
+    assert locked_up(tmp_path / "cell", python(code), sandbox).code == 7
+
+
+@pytest.mark.field_report("AGT-011")
+def test_a_crowd_of_processes_ends_with_its_reason(tmp_path: Path, kind: SandboxKind) -> None:
+    code = (
+        "import os, signal\nfor _ in range(500):\n    if not os.fork():\n        signal.alarm(60)\n"
+        "        signal.pause()\nsignal.pause()"
+    )
+    ended = locked_up(tmp_path / "cell", python(code), sandbox_of(kind, Bounds(processes=60)), grace_s=0.2)
+    assert ended.stopped == "resource-limit"
