@@ -148,6 +148,8 @@ class Act:
         for spot in self._spots(word):
             if spot.parts is None or self.places.is_secret(spot):
                 raise Refused("not-of-the-repository", f"{word.text!r} is no program of the repository")
+            if self.places.is_under(spot, self.places.protected):
+                raise Refused("protected", f"{word.text!r} is protected, and not a program to start")
             if self.places.is_under(spot, self.places.installed):
                 raise Refused(
                     "installed-package",

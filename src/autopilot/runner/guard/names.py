@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from autopilot.runner.guard.grammar import ANY, ONE
 
@@ -24,12 +24,34 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold()
 
 
+class _Piece(NamedTuple):
+    """One folder or file of a pattern.
+
+    Two wildcards always have some name in common (`bun.lock*` and `*.log`: bun.lock.log). So against a path that
+    has wildcards a pattern stands for its likely names, and for all only where both begin with the same letter.
+    """
+
+    likely: tuple[str, ...]
+    beginning: str
+    marked: str | None
+
+    def may_be(self, part: str, shape: re.Pattern[str] | None) -> bool:
+        """Whether a part of a path, whose shape is given if it has wildcards, could become it."""
+        if shape is None:
+            return part in self.likely or (self.marked is not None and may_meet(self.marked, part))
+        is_open = part.startswith((ANY, ONE))
+        if any(shape.fullmatch(name) and not (is_open and name.startswith(".")) for name in self.likely):
+            return True
+        return bool(self.marked and self.beginning) and not is_open and may_meet(self.marked or "", part)
+
+
 class Names:
     """A set of patterns: `*` is part of a name, `**` all below a folder. Each counts at any depth."""
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        self._patterns = tuple(sorted({_parts(fold(pattern)) for pattern in patterns}))
-        shapes = "|".join("/".join(map(_shape, pattern)) for pattern in self._patterns)
+        split = sorted({_parts(fold(pattern)) for pattern in patterns})
+        self._patterns = tuple(tuple(map(_piece, pattern)) for pattern in split)
+        shapes = "|".join("/".join(map(_shape, pattern)) for pattern in split)
         self._regex = re.compile(rf"(?:^|/)(?:{shapes})(?:/|$)")
 
     def has(self, parts: Parts, *, is_lenient: bool = False) -> bool:
@@ -37,49 +59,55 @@ class Names:
 
         Lenient: a wildcard that begins a name stands for some name, not for each that it could become.
         """
+        if is_lenient:
+            parts = tuple(_ANY_RUN.sub("x", part) if part[:1] in {ANY, ONE} else part for part in parts)
         path = "/".join(parts)
         if ANY not in path and ONE not in path:
             return self._regex.search(path) is not None
-        if is_lenient:
-            parts = tuple(_ANY_RUN.sub("x", part) if part[:1] in {ANY, ONE} else part for part in parts)
-        starts = range(len(parts))
-        return any(_begins(pattern, parts[start:]) for pattern in self._patterns for start in starts)
+        known = tuple(map(_wild, parts))
+        return any(
+            _begins(pattern, known[start:]) for start in range(len(known)) for pattern in self._patterns
+        )
 
     def may_lie_in(self, parts: Parts) -> bool:
         """Whether a folder is the beginning of a name, so that what is named lies in it."""
+        known = tuple(map(_wild, parts))
         return not parts or any(
-            _begins(pattern[:length], parts[-length:])
+            _begins(pattern[:length], known[-length:])
             for pattern in self._patterns
             for length in range(1, len(pattern))
         )
+
+
+_Known = tuple[str, re.Pattern[str] | None]
+
+
+def _wild(part: str) -> _Known:
+    """Give a part with its shape; None when it has no wildcard."""
+    if ANY not in part and ONE not in part:
+        return part, None
+    return part, re.compile(re.escape(part).replace(ANY, ".*").replace(ONE, "."))
 
 
 def _parts(pattern: str) -> Parts:
     return tuple(part for part in pattern.split("/") if part and part != "**")
 
 
+def _piece(part: str) -> _Piece:
+    if "*" not in part and "?" not in part:
+        return _Piece((part,), part, None)
+    likely = dict.fromkeys(part.replace("*", filling).replace("?", "x") for filling in _FILLINGS)
+    return _Piece(tuple(likely), part.partition("*")[0], part.replace("*", ANY).replace("?", ONE))
+
+
 def _shape(part: str) -> str:
     return re.escape(part).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
 
 
-def _begins(pattern: Parts, parts: Parts) -> bool:
-    return len(pattern) <= len(parts) and all(map(_may_be, pattern, parts))
-
-
-def _may_be(pattern: str, part: str) -> bool:
-    """Whether a name with wildcards could become what a pattern means.
-
-    Two wildcards always have some name in common (`bun.lock*` and `*.log`: bun.lock.log), so a pattern stands
-    for its likely names, and for all of them only where both begin with the same letters.
-    """
-    if not part.startswith((ANY, ONE)) and pattern[:1] not in {part[:1], "*", "?"}:
-        return False
-    if ANY not in part and ONE not in part and "*" not in pattern:
-        return pattern == part
-    if any(may_meet(pattern.replace("*", filling), part) for filling in _FILLINGS):
-        return True
-    beginnings = pattern.partition("*")[0], _ANY_RUN.split(part)[0]
-    return all(beginnings) and may_meet(pattern.replace("*", ANY), part)
+def _begins(pattern: tuple[_Piece, ...], parts: tuple[_Known, ...]) -> bool:
+    return len(pattern) <= len(parts) and all(
+        piece.may_be(part, shape) for piece, (part, shape) in zip(pattern, parts, strict=False)
+    )
 
 
 def may_meet(one: str, other: str) -> bool:

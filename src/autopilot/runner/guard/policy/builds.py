@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.runner.guard.policy.cargo import PROGRAMS as CARGO
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.golang import PROGRAMS as GO
+from autopilot.runner.guard.policy.kinds import kind
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ _MVN_GOALS = (
 _MVN = Form(
     "-qBoeXUNV -T:word -P:word  -D:text --batch-mode --offline --quiet --no-transfer-progress "
     "--fail-at-end --errors "
-    "--projects=word --also-make --version --show-version --threads=word",
+    "--projects=modules --also-make --version --show-version --threads=word",
     "text*",
 )
 _MVN_SETTING = re.compile(
@@ -111,6 +112,8 @@ def _mvn(call: Call) -> None:
     index = 0
     while index < len(args):
         if args[index].text in _MVN_SINGLE:
+            if args[index].text == "-pl" and index + 1 < len(args):
+                kind("modules")(call.act, args[index + 1])
             del args[index : index + 1 + _MVN_SINGLE[args[index].text]]
         else:
             index += 1

@@ -29,13 +29,18 @@ _MOVE = Form(
 
 
 def _placed(call: Call, form: Form) -> tuple[list[Word], Word, bool]:
-    """Take a copy or move apart: sources, target, and whether whole folders go."""
+    """Take a copy or move apart: sources, target, and whether whole folders go.
+
+    With -T the target is never a folder to put something into, but what the source becomes.
+    """
     given = form.read(call)
     folders = given.values("-t", "--target-directory")
     words = list(given.operands)
     target = folders[0] if folders else (words.pop() if words else None)
     if target is None or not words or len(folders) > 1:
         raise Refused("operand-missing", f"{call.name} takes sources and a target")
+    if given.has("-T", "--no-target-directory"):
+        call.act.write_tree(target)
     return words, target, given.has("-a", "-R", "-r", "--recursive", "--archive")
 
 

@@ -52,8 +52,48 @@ _RAILS: Mapping[str, Policy] = MappingProxyType(
 _CONSOLE: Mapping[str, Policy] = MappingProxyType(
     same(Form("--format=word", "read*"), "lint:yaml", "lint:twig", "lint:container", "debug:router", "list")
 )
+_BY_NAME = refuse("by-name", "a tool is called by its own name, so that its own rules apply")
 _SCRIPTS: Mapping[str, Policy] = MappingProxyType(
     {
+        **same(
+            _BY_NAME,
+            "bundle",
+            "bundler",
+            "rake",
+            "gem",
+            "yarn",
+            "npm",
+            "npx",
+            "pnpm",
+            "pip",
+            "pip3",
+            "pip.pyz",
+        ),
+        **same(
+            _BY_NAME,
+            "git",
+            "gh",
+            "glab",
+            "hub",
+            "curl",
+            "wget",
+            "docker",
+            "kubectl",
+            "terraform",
+            "sudo",
+            "ssh",
+        ),
+        **same(
+            _BY_NAME,
+            "composer",
+            "composer.phar",
+            "npm-cli.js",
+            "npx-cli.js",
+            "yarn.js",
+            "poetry",
+            "uv",
+            "pipx",
+        ),
         "manage.py": one_of(_DJANGO, "what manage.py does in a run"),
         "artisan": one_of(_ARTISAN, "what artisan does in a run"),
         "rails": one_of(_RAILS, "what rails does in a run"),

@@ -147,6 +147,7 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         "loose": loose,
         "number": _matching(r"[+-]?[0-9]+(\.[0-9]+)?[a-zA-Z%]{0,3}", "a number, e.g. 20"),
         "word": _matching(r"[A-Za-z0-9_.,:+%@-]+", "a plain word of letters, digits and . , : _ -"),
+        "modules": _matching(r"[!:]?[A-Za-z0-9_][A-Za-z0-9_:,!/-]*", "names of modules, joined by commas"),
         "loggers": _matching(r"[A-Za-z0-9_.;=-]+", "a name with settings, e.g. console;verbosity=detailed"),
         "module": _matching(r"[A-Za-z0-9_.]+", "a dotted name"),
     }
