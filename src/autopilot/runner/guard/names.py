@@ -27,8 +27,8 @@ def fold(text: str) -> str:
 class _Piece(NamedTuple):
     """One folder or file of a pattern.
 
-    Two wildcards always have some name in common (`bun.lock*` and `*.log`: bun.lock.log). So against a path that
-    has wildcards a pattern stands for its likely names, and for all only where both begin with the same letter.
+    Two wildcards always have some name in common (`bun.lock*` and `*.log`: bun.lock.log). So against a path
+    with wildcards a pattern stands for its likely names, and for all only where both begin with the same letter.
     """
 
     likely: tuple[str, ...]
