@@ -28,7 +28,7 @@ class _Piece(NamedTuple):
     """One folder or file of a pattern.
 
     Two wildcards always have some name in common (`bun.lock*` and `*.log`: bun.lock.log). So against a path
-    with wildcards a pattern stands for its likely names, and for all only where both begin with the same letter.
+    with wildcards a pattern stands for its likely names; for all of them where both begin with one letter.
     """
 
     likely: tuple[str, ...]
