@@ -21,12 +21,16 @@ case $1 in
 print)
     [ "$2" != "gui/$(id -u)" ] || exit 0
     [ -e "$loaded/$label" ] || { echo "Could not find service" >&2; exit 113; }
-    printf '%s = {\n\tstate = %s\n\truns = 3\n\tlast exit code = 70\n}\n' "$2" "$(cat "$loaded/$label")" ;;
+    state=$(cat "$loaded/$label"); pid=
+    if [ "$state" = running ]; then pid='\tpid = 999999\n'; fi
+    printf "%s = {\n\tstate = %s\n$pid\truns = 3\n\tlast exit code = 70\n}\n" "$2" "$state" ;;
 bootstrap)
     label=$(basename "$3" .plist)
     [ -e "$3" ] || { echo "Bootstrap failed: 5: Input/output error" >&2; exit 5; }
     [ ! -e "$loaded/$label" ] || { echo "Bootstrap failed: 37: already loaded" >&2; exit 37; }
-    echo running >"$loaded/$label" ;;
+    state=waiting; if grep -A1 RunAtLoad "$3" | grep -q true; then state=running; fi
+    echo $state >"$loaded/$label" ;;
+kill) label=${3##*/}; [ ! -e "$loaded/$label" ] || echo waiting >"$loaded/$label" ;;
 bootout)
     [ -e "$loaded/$label" ] || { echo "Boot-out failed: 3: No such process" >&2; exit 3; }
     rm "$loaded/$label" ;;
@@ -65,14 +69,17 @@ def test_a_job_is_bootstrapped_once_and_again_only_when_its_list_changed(
     import os
 
     domain = f"gui/{os.getuid()}"
-    first = [f"enable {domain}/{plists.DAEMON}"]
-    first += [f"bootstrap {domain} ~/Library/LaunchAgents/{plists.DAEMON}.plist"]
+    first, again = [], []
+    for label in (plists.DAEMON, plists.AWAKE):
+        loaded = [f"enable {domain}/{label}", f"bootstrap {domain} ~/Library/LaunchAgents/{label}.plist"]
+        first += loaded
+        again += [f"bootout {domain}/{label}", *loaded]
     install(launchctl)
     assert said(tmp_path) == first
     install(launchctl)
     assert said(tmp_path) == []
     launchctl.take_up(is_changed=True)
-    assert said(tmp_path) == [f"bootout {domain}/{plists.DAEMON}", *first]
+    assert said(tmp_path) == again
 
 
 def test_a_job_is_started_by_kickstart_and_one_that_was_booted_out_is_loaded_first(
@@ -99,14 +106,21 @@ def test_what_print_says_is_read(launchctl: Launchctl) -> None:
 
 
 @pytest.mark.covers("D01", "D04")
-def test_the_awake_job_is_loaded_from_on_to_off(launchctl: Launchctl, tmp_path: Path) -> None:
+def test_the_awake_job_runs_from_on_to_off_and_stays_loaded(launchctl: Launchctl, tmp_path: Path) -> None:
     launchctl.keep_awake(is_wanted=True)
     assert said(tmp_path) == []  # not installed
+    assert not launchctl.is_awake()
     install(launchctl)
     said(tmp_path)
-    for is_wanted in (True, True, False, False):
-        launchctl.keep_awake(is_wanted=is_wanted)
-    assert [line.split()[0] for line in said(tmp_path)] == ["bootstrap", "bootout", "bootout"]
+    launchctl.keep_awake(is_wanted=True)
+    assert launchctl.is_awake()
+    launchctl.keep_awake(is_wanted=False)
+    assert not launchctl.is_awake()
+    assert [line.split()[0] for line in said(tmp_path)] == ["kickstart", "kill"]
+    launchctl.let_go()
+    said(tmp_path)
+    launchctl.keep_awake(is_wanted=True)
+    assert [line.split()[0] for line in said(tmp_path)] == ["bootstrap", "kickstart"]
 
 
 def test_a_bootstrap_that_fails_says_what_5_can_mean(launchctl: Launchctl) -> None:

@@ -16,6 +16,7 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.needs(binary="systemctl", apt="systemd"),
     pytest.mark.needs(binary="dbus-cleanup-sockets", apt="dbus"),
+    pytest.mark.needs(binary="bwrap", apt="bubblewrap"),
 ]
 AWAKE = "autopilot-awake.service"
 EXPOSURE = "78"

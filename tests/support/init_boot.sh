@@ -1,17 +1,17 @@
-# Becomes systemd as the first process of its namespaces. Arguments: name, number and home of its one user, then the
+# Becomes systemd as the first process of its namespaces. Arguments: name, UID:GID and home of its one user, then the
 # folders that he must be able to read.
 # The host's units, generators, /run and accounts are covered first: nothing of the host is started or changed.
 set -e
-name=$1 uid=$2 home=$3
+name=$1 uid=${2%:*} gid=${2#*:} home=$3
 mount --make-rprivate /
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/systemd/system /run/dbus /run/user /run/lock /run/log
 umount -l /sys/fs/cgroup 2>/dev/null || true
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
-for file in passwd group shadow; do cp -p /etc/$file /run/$file; done
-echo "$name:x:$uid:$uid::$home:/bin/sh" >>/run/passwd
-echo "$name:x:$uid:" >>/run/group
-echo "$name:*:19000:0:99999:7:::" >>/run/shadow
+for file in passwd group shadow; do cp -p /etc/$file /run/$file; done # first is what counts, hence at the top
+sed -i "1i $name:x:$uid:$gid::$home:/bin/sh" /run/passwd
+sed -i "1i $name:x:$gid:" /run/group
+sed -i "1i $name:*:19000:0:99999:7:::" /run/shadow
 for file in passwd group shadow; do mount --bind /run/$file /etc/$file; done
 mkdir -p /etc/systemd/user /var/lib/systemd
 for folder in /etc/systemd/system /etc/systemd/user /var/lib/systemd \

@@ -1,7 +1,7 @@
 """A real systemd as PID 1 of namespaces of its own, with the user manager of one ordinary user in it.
 
 Only what lies on the disk is shared with the machine around: /run, /etc/systemd, the control groups, the
-processes and the network are its own. Needs root, and a kernel that gives such namespaces.
+processes and the network are its own. Needs root or sudo, and a kernel that gives such namespaces.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ from tests.support.cli import COMMAND, SYSTEM_PATH, Said
 from tests.support.tree import ROOT
 from tests.support.wait import wait_until
 
-UID = 4242
+UID, GID = os.getuid() or 4242, os.getgid() or 4242
+"""Its one user: who runs the tests, or somebody where that is root."""
 NAME = "nightshift"
 PATIENCE_S = 60.0
 _SYSTEMD = "/lib/systemd/systemd"
 _RUNTIME = f"/run/user/{UID}"
 
 _BOOT = ROOT / "tests" / "support" / "init_boot.sh"
+_AS_ROOT = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
 _NEEDED = (sys.base_prefix, sys.prefix, str(ROOT))
 _UNSHARE = ("unshare", *["--pid", "--mount", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--mount-proc"])
 
@@ -47,13 +49,14 @@ class Machine:
     def boot(self) -> None:
         """Start it, and the user's manager in it."""
         self.home.mkdir()
-        os.chown(self.home, UID, UID)
+        os.chown(self.home, UID, GID)
         self._cgroup = _cgroup_root() / f"autopilot-test-{os.getpid()}-{self.folder.name}"
-        self._cgroup.mkdir()
+        subprocess.run([*_AS_ROOT, "mkdir", str(self._cgroup)], check=True)
         join = f"echo $$ >'{self._cgroup}/cgroup.procs'; exec \"$@\""
-        argv = [*_UNSHARE, "--kill-child", "bash", str(_BOOT), NAME, str(UID), str(self.home), *_NEEDED]
+        argv = [*_UNSHARE, "--kill-child", "bash", str(_BOOT), NAME, f"{UID}:{GID}", str(self.home), *_NEEDED]
         with (self.folder / "console").open("wb") as console:
-            self._outer = subprocess.Popen(["bash", "-c", join, "-", *argv], stdout=console, stderr=console)
+            start = [*_AS_ROOT, "bash", "-c", join, "-", *argv]
+            self._outer = subprocess.Popen(start, stdout=console, stderr=console)
         wait_until(self._is_up, PATIENCE_S, f"systemd is up; it said: {self.said()}")
         for unit in ("dbus.socket", "systemd-logind.service", f"user@{UID}.service"):
             done = self.run("systemctl", "start", unit)
@@ -62,9 +65,7 @@ class Machine:
     def _is_up(self) -> bool:
         assert self._outer is not None
         assert self._outer.poll() is None, f"it ended: {self.said()}"
-        if not self.init:
-            children = Path(f"/proc/{self._outer.pid}/task/{self._outer.pid}/children").read_text().split()
-            self.init = int(children[0]) if children else 0
+        self.init = self.init or _first_of_its_own(self._outer.pid)
         return bool(self.init) and self.run("test", "-S", "/run/systemd/private").returncode == 0
 
     def said(self) -> str:
@@ -75,14 +76,14 @@ class Machine:
 
     def run(self, *argv: str) -> subprocess.CompletedProcess[str]:
         """Run something in it, as root."""
-        enter = ["nsenter", "-t", str(self.init), "-m", "-p", "-u", "-i", "-n", "-C"]
+        enter = [*_AS_ROOT, "nsenter", "-t", str(self.init), "-m", "-p", "-u", "-i", "-n", "-C"]
         return subprocess.run(
             [*enter, *argv], capture_output=True, text=True, check=False, timeout=PATIENCE_S, cwd="/"
         )
 
     def run_as_user(self, *argv: str, env: Mapping[str, str] | None = None) -> Said:
         """Run something in it, as its user with an environment that a log-in gives."""
-        who = ["setpriv", "--reuid", str(UID), "--regid", str(UID), "--clear-groups"]
+        who = ["setpriv", "--reuid", str(UID), "--regid", str(GID), "--clear-groups"]
         variables = {
             "PATH": SYSTEM_PATH,
             "HOME": str(self.home),
@@ -125,21 +126,21 @@ class Machine:
     def shut_down(self) -> None:
         """End all of it."""
         if self._outer is not None and self._outer.poll() is None:
-            with suppress(ProcessLookupError):
-                os.kill(self.init or self._outer.pid, signal.SIGKILL)  # and with it all others in there
+            # and with the first all others in there
+            subprocess.run([*_AS_ROOT, "kill", "-KILL", str(self.init or self._outer.pid)], check=False)
             self._outer.wait(PATIENCE_S)
-        for folder, _, _ in os.walk(self._cgroup, topdown=False) if self._cgroup.name else ():
-            with suppress(OSError):
-                Path(folder).rmdir()
+        if self._cgroup.is_dir():
+            remove = ["find", str(self._cgroup), "-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]
+            subprocess.run([*_AS_ROOT, *remove], check=False, capture_output=True)
 
 
 def refusal() -> str:
     """Why there can be no such machine here; empty when there can."""
-    if os.geteuid() != 0:
-        return "needs root: a systemd of its own is started in private namespaces"
+    if _AS_ROOT and subprocess.run([*_AS_ROOT, "true"], check=False, capture_output=True).returncode != 0:
+        return "needs root, or sudo without a password: a systemd is started in private namespaces"
     if not Path(_SYSTEMD).exists() or _cgroup_root() == Path():
         return "needs systemd and a mounted cgroup2"
-    probe = [*_UNSHARE, "true"]
+    probe = [*_AS_ROOT, *_UNSHARE, "true"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     return "" if done.returncode == 0 else f"the kernel refuses namespaces: {done.stderr.strip()}"
 
@@ -161,6 +162,19 @@ def booted() -> Iterator[Machine]:
     finally:
         machine.shut_down()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _first_of_its_own(pid: int) -> int:
+    """Find, below a process, the one that is the first of a namespace of its own; 0 while there is none."""
+    with suppress(OSError):
+        status = Path(f"/proc/{pid}/status").read_text()
+        numbers = status.partition("NSpid:")[2].partition("\n")[0].split()
+        if len(numbers) > 1 and numbers[-1] == "1":
+            return pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            if found := _first_of_its_own(int(child)):
+                return found
+    return 0
 
 
 def _cgroup_root() -> Path:

@@ -15,7 +15,7 @@ from autopilot.config.journal import read_lines
 from autopilot.config.paths import Paths
 from autopilot.schemas.events import Event
 from tests.support.cli import Said
-from tests.support.init_system import PATIENCE_S, UID, Machine
+from tests.support.init_system import GID, PATIENCE_S, UID, Machine
 from tests.support.small_project import small_repo
 from tests.support.wait import wait_until
 
@@ -34,6 +34,8 @@ kill_grace_s = 2
 [agents.scripted]
 kind = "scripted"
 script = "{script}"
+[sandbox]
+readable = ["{gate}"]
 [[repo]]
 name = "small"
 path = "{remote}"
@@ -54,7 +56,8 @@ class Serviced:
             logs=home / ".local/state/autopilot/log",
         )
         self.units = home / ".config/systemd/user"
-        self.go = home / "go"
+        self.go = home / "gate" / "go"
+        self.go.parent.mkdir()
         script = home / "script.yaml"
         script.write_text(
             "rounds:\n"
@@ -65,14 +68,16 @@ class Serviced:
         )
         project = small_repo(home / "repo")
         self.paths.config_file.parent.mkdir(parents=True)
-        self.paths.config_file.write_text(CONFIG.format(script=script, remote=project.remote))
+        self.paths.config_file.write_text(
+            CONFIG.format(script=script, remote=project.remote, gate=self.go.parent)
+        )
         self.own_all()
 
     def own_all(self) -> None:
         """Give everything in the home to its user."""
         for folder, _, files in os.walk(self.machine.home):
             for name in (".", *files):
-                os.chown(Path(folder) / name, UID, UID, follow_symlinks=False)
+                os.chown(Path(folder) / name, UID, GID, follow_symlinks=False)
 
     def ok(self, *words: str, env: Mapping[str, str] | None = None) -> str:
         """Type a command that must end well."""
@@ -144,13 +149,14 @@ class Serviced:
     def let_go(self) -> None:
         """Let the agent finish."""
         self.go.touch()
-        os.chown(self.go, UID, UID)
+        os.chown(self.go, UID, GID)
 
     def wait_for_state(self, name: str, state: str) -> Mapping[str, Any]:
-        """Wait until a ticket rests there."""
+        """Wait until a ticket rests there; one that is parked or has failed goes nowhere else."""
 
         def found() -> Mapping[str, Any]:
             ticket: Mapping[str, Any] = self.json("show", name)["ticket"]
+            assert ticket["state"] in {state, "queued", "running", "committed", "publishing"}, ticket
             return ticket if ticket["state"] == state else {}
 
         return wait_until(found, PATIENCE_S, f"{name} is {state}")

@@ -71,13 +71,15 @@ class Launchctl:
         return (f"launchctl enable {name}", f"launchctl bootstrap {self._domain} {file}")
 
     def take_up(self, *, is_changed: bool) -> None:
-        """Load the job; one that is loaded and was changed is unloaded first, or the old one goes on."""
-        if self._is_loaded(plists.DAEMON):
-            if not is_changed:
-                return
-            self._boot_out(plists.DAEMON)
-        self._ask("enable", self._name(plists.DAEMON))
-        self._bootstrap(plists.DAEMON)
+        """Load the jobs; one that is loaded and was changed is unloaded first, or the old one goes on."""
+        for label in (plists.DAEMON, plists.AWAKE):
+            if self._is_loaded(label):
+                if not is_changed:
+                    continue
+                self._boot_out(label)
+            if label == plists.DAEMON or self._file(label).exists():
+                self._ask("enable", self._name(label))
+                self._bootstrap(label)
 
     def start(self) -> None:
         """Load the job where it is not, and have it run."""
@@ -131,11 +133,14 @@ class Launchctl:
         return "macOS has no such thing: the service runs while you are logged in"
 
     def keep_awake(self, *, is_wanted: bool) -> None:
-        """Load or unload the job; it is loaded from on to off and never at log-in."""
+        """Start or end the job's process; the job itself stays loaded."""
+        name = self._name(plists.AWAKE)
         if not is_wanted:
-            self._boot_out(plists.AWAKE)
-        elif self._file(plists.AWAKE).exists() and not self._is_loaded(plists.AWAKE):
-            self._ask("bootstrap", self._domain, str(self._file(plists.AWAKE)))
+            self._ask("kill", "SIGTERM", name)
+        elif self._file(plists.AWAKE).exists():
+            if not self._is_loaded(plists.AWAKE):
+                self._bootstrap(plists.AWAKE)
+            self._ask("kickstart", name)
 
     def _bootstrap(self, label: str) -> None:
         answer = self._ask("bootstrap", self._domain, str(self._file(label)))

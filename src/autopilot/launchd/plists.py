@@ -97,13 +97,14 @@ def _daemon(service: Service) -> dict[str, Any]:
 
 
 def _awake(service: Service) -> dict[str, Any]:
-    """Describe the job that is loaded from on to off, and only then: being loaded is being on."""
+    """Describe the job that is started by us alone: launchd loads it at log-in, and must not run it then.
+
+    No KeepAlive: to be kept up after a failure a job has to be run once, so that it would imply RunAtLoad.
+    """
     return {
         "Label": AWAKE,
         "ProgramArguments": list(service.keep_awake),
-        "RunAtLoad": True,
-        "KeepAlive": {"SuccessfulExit": False},
-        "ThrottleInterval": limits.RESTART_AFTER_S,
+        "RunAtLoad": False,
         "ProcessType": "Interactive",
     }
 

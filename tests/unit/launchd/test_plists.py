@@ -46,6 +46,7 @@ def test_the_awake_job_is_caffeinates() -> None:
     content = plistlib.loads(plists(ODD)[AWAKE])
     assert content["ProgramArguments"] == list(ODD.keep_awake)
     assert content["Label"] == "dev.autopilot.awake"
+    assert (content["RunAtLoad"], "KeepAlive" in content) == (False, False)  # a log-in is no `on`
     assert AWAKE not in plists(PLAIN)
 
 

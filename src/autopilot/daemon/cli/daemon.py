@@ -64,10 +64,12 @@ def _run_for_launchd(paths: Paths, clock: Clock) -> ExitCode:
     It starts us again after any code but 0, hence 0 where another start would change nothing.
     """
     from autopilot.daemon import starts
+    from autopilot.launchd import keeper
     from autopilot.launchd.service import BURST, BURST_WITHIN_S
 
     if starts.is_hopeless(paths, clock, count=BURST, within_s=BURST_WITHIN_S):
         starts.given_up(paths, clock, how=f"{BURST} starts failed", restarts=0)
+        keeper.find(clock).keep_awake(is_wanted=False)  # for nobody
         console.complain("too many starts failed; mend the cause (autopilot status), then: autopilot on")
         return ExitCode.OK
     try:
