@@ -15,7 +15,7 @@ from tests.support.repos import Repo, make_repo
 from tests.support.responses_api import tool_results
 from tests.support.runs import Host, events_of, run_here
 from tests.support.scenarios import library
-from tests.support.scenarios.steps import Scenario, Step, Usage
+from tests.support.scenarios.steps import Scenario, Step, ToolCall, Usage
 from tests.support.small_project import small_project, small_repo
 
 pytestmark = [
@@ -89,3 +89,12 @@ def test_a_used_up_window_and_a_wrong_key_are_told_apart(
     result = run_here(host.spec(repo, client(codex_binary, model)))
     assert (result.outcome, result.code) == (Outcome.CREDENTIAL, "agent-not-authenticated")
     assert (result.usage.known, result.usage.cost_micro_usd) == (True, 0)
+
+
+def test_a_command_in_a_shell_that_the_guard_does_not_read_ends_the_run(
+    host: Host, repo: Repo, make_model: MakeModel, codex_binary: Path
+) -> None:
+    elsewhere = ToolCall("exec_command", {"cmd": "sleep 30", "shell": "/bin/sh", "yield_time_ms": 10_000})
+    model = make_model(Scenario((Step(tools=(elsewhere,)), Step("Done."))))
+    result = run_here(host.spec(repo, client(codex_binary, model)))
+    assert (result.outcome, result.code) == (Outcome.AGENT_FAILED, "agent-other-shell")
