@@ -159,6 +159,18 @@ def test_a_host_is_refused_by_the_guard(client: Client, play: Play) -> None:
     assert result.outcome is Outcome.NO_CHANGES
 
 
+def test_a_host_that_a_program_of_the_repository_asks_for_is_refused_and_told(
+    client: Client, play: Play, tmp_path: Path
+) -> None:
+    ask = "import urllib.request as u; u.urlopen('http://example.invalid/x', timeout=20)"
+    check = f'{sys.executable} -c "{ask}" 2>> "$TMPDIR/said"\n'
+    repo = small_repo(tmp_path / "curious", check=check)
+    spec, result = play(client.shell("sh check.sh"), repo=repo)
+    assert [event["host"] for event in events_of(spec, "network.refused")] == ["example.invalid"]
+    assert ("network", "GET example.invalid:80") in [(each.by, each.what) for each in result.blocked]
+    assert "403" in (spec.run_dir / "tmp" / "said").read_text(encoding="utf-8")
+
+
 def test_a_process_that_detaches_itself_does_not_outlive_the_run(
     client: Client, play: Play, tmp_path: Path
 ) -> None:

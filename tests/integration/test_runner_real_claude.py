@@ -92,3 +92,14 @@ def test_the_real_client_is_ended_at_the_ceiling(
     result = run_here(host.spec(repo, client(claude_binary), limits=limits))
     assert (result.outcome, result.code) == (Outcome.OVER_CEILING, "run-ceiling")
     assert 100_000 <= result.usage.cost_micro_usd < 200_000
+
+
+def test_an_address_that_is_not_listed_is_named_and_no_login_is_blamed(
+    host: Host, repo: Repo, make_model: MakeModel, claude_binary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_model(library.say("hello"))
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
+    agent = client(claude_binary).model_copy(update={"api": ("https://model.example",)})
+    result = run_here(host.spec(repo, agent))
+    assert (result.outcome, result.code) == (Outcome.CONFIGURATION, "agent-host-refused"), result.message
+    assert model.requests() == []

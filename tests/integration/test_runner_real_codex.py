@@ -42,10 +42,24 @@ def client(binary: Path, model: ModelServer) -> AgentSpec:
         name="codex",
         kind="codex",
         argv=client_argv(binary, model.url),
+        api=(model.url,),
         model=MODEL,
         prices=PRICES,
-        api=(model.url,),
     )
+
+
+def test_an_address_that_is_not_listed_is_named_and_no_login_is_blamed(
+    host: Host, repo: Repo, make_model: MakeModel, codex_binary: Path
+) -> None:
+    model = make_model(library.codex_mend(small_project()))
+    unlisted = client(codex_binary, model).model_copy(update={"api": ()})
+    spec = host.spec(repo, unlisted)
+    result = run_here(spec)
+    assert (result.outcome, result.code) == (Outcome.CONFIGURATION, "agent-host-refused")
+    assert "api" in result.hint
+    assert model.requests() == []
+    assert [each.by for each in result.blocked] == ["network"]
+    assert events_of(spec, "network.refused")
 
 
 def test_the_real_client_mends_the_file_and_its_tokens_are_priced(

@@ -13,6 +13,7 @@ from autopilot.config.plain import one_line
 from autopilot.runner.agents.adapter import AgentReport
 from autopilot.runner.agents.numbers import text
 from autopilot.runner.agents.questions import questions_in
+from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def _with_error(stream: ClaudeStream, result: Mapping[str, Any]) -> Verdict:
     status = result.get("api_error_status")
     status = status if isinstance(status, int) else None
     return (
-        _limit_verdict(stream, result)
+        refused_by_us(_said(result))
+        or _limit_verdict(stream, result)
         or _account_verdict(stream.facts.error, status)
         or _service_verdict(stream.facts.error, result, status)
         or (Outcome.AGENT_FAILED, "agent-error", "")

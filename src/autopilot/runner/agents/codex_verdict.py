@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.plain import one_line
 from autopilot.runner.agents.adapter import AgentReport
 from autopilot.runner.agents.questions import questions_in
+from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.schemas.run import Outcome
 from autopilot.schemas.units import MS_PER_S
 
@@ -81,6 +82,7 @@ _HOPELESS: Mapping[str, tuple[Outcome, str, str]] = {
 # A turn that failed for one of these had no answer that is not in the record: nothing unknown was used.
 _USED_NOTHING = frozenset(
     {
+        "agent-host-refused",
         "agent-usage-limit",
         "agent-billing",
         "agent-not-authenticated",
@@ -162,6 +164,8 @@ def _done(stream: CodexStream, ending: Ending) -> AgentReport:
 def _verdict(stream: CodexStream, ending: Ending) -> tuple[Outcome, str, str]:
     if not stream.lines.objects:
         return _without_event(stream, ending)
+    if refused := refused_by_us(stream.facts.failure):
+        return refused
     words = stream.facts.failure.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()
     for pattern, outcome, code, hint in _WORDS:
         if pattern.search(words):
