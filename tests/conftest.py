@@ -6,5 +6,6 @@ pytest_plugins = [
     "tests.support.kills",
     "tests.support.fixtures",
     "tests.support.run_fixtures",
+    "tests.support.cell_fixtures",
     "tests.support.store_fixtures",
 ]
