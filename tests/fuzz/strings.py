@@ -32,6 +32,7 @@ _WORDS = (
     "done", "a,b", "a:b", "%", "^", "+x", "]", "[",
 )  # fmt: skip
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./^-~#!*?[]{}")
+_LITERAL = _PLAIN - frozenset("~#!*?[]{}")
 _GAPS = (" ", " ", " ", "  ", "\t", " \\\n ")
 _JOINTS = (" && ", " || ", " | ", "; ", "\n", ";", "&&", "|", " |\n", " &&\n", " # note\n", "\n\n")
 _REDIRECTS = (
@@ -91,11 +92,17 @@ def _command(chance: random.Random) -> str:
     return text
 
 
+def in_other_words(chance: random.Random, word: str, plain: frozenset[str] = _LITERAL) -> str:
+    """Write a word down in a way that means the same; characters of `plain` may stand by themselves."""
+    pieces = (_piece(chance, part, plain) for part in _parts(chance, word))
+    return "".join(pieces) or chance.choice(("''", '""'))
+
+
 def _quoted(chance: random.Random, word: str) -> str:
     """Write a word down in one of the ways that mean the same, or, now and then, as it is."""
     if chance.random() < 0.03:
         return word
-    return "".join(_piece(chance, part) for part in _parts(chance, word)) or chance.choice(("''", '""'))
+    return in_other_words(chance, word, _PLAIN)
 
 
 def _parts(chance: random.Random, word: str) -> list[str]:
@@ -105,12 +112,12 @@ def _parts(chance: random.Random, word: str) -> list[str]:
     return [word[:cut], word[cut:]]
 
 
-def _piece(chance: random.Random, part: str) -> str:
+def _piece(chance: random.Random, part: str, plain: frozenset[str]) -> str:
     ways = ["'" + part.replace("'", "'\\''") + "'"]
     ways.append('"' + "".join("\\" + char if char in '"\\$`' else char for char in part) + '"')
     if part.isascii() and part.isprintable():
         ways.append("".join(char if char.isalnum() else "\\" + char for char in part))
-    if set(part) <= _PLAIN or part == "$?":
+    if set(part) <= plain or (part == "$?" and plain is _PLAIN):
         ways += [part] * 4
     return chance.choice(ways)
 

@@ -62,7 +62,6 @@ def judge_line(
     for command in parse(text):
         if made_link:
             raise Refused("link-then-more", "a link ends the line; go on in a further call")
-        made_link = any(word.text.rpartition("/")[2] == "ln" for word in command.argv[:3])
         folders = _folders(command.before, where)
         act = Act(context, places, folders=tuple(sorted(folders)), written=written | set(map(fold, writes)))
         succeeded = failed = folders
@@ -72,7 +71,7 @@ def judge_line(
             if all(places.is_folder(folder) and not act.is_written(folder) for folder in succeeded):
                 failed = frozenset()
         else:
-            _judge(command, act)
+            made_link = _judge(command, act) == "ln"
         writes |= act.writes
         where = _moved(command.before, where, succeeded, failed=failed)._replace(now=folders)
     return frozenset(writes)
@@ -117,7 +116,8 @@ def _change_folder(command: Simple, act: Act) -> frozenset[str]:
     return frozenset(act.moved(words[0]).folders)
 
 
-def _judge(command: Simple, act: Act) -> None:
+def _judge(command: Simple, act: Act) -> str:
+    """Judge one command and give the name of the program that it comes down to."""
     for name, value in command.assignments:
         if name not in act.context.variables or not _LOCALE.fullmatch(value):
             allowed = ", ".join(sorted(act.context.variables))
@@ -127,7 +127,7 @@ def _judge(command: Simple, act: Act) -> None:
     name = _program(call, command)
     _check_words(call, name)
     if (call.name, *(word.text for word in call.args)) in act.context.commands:
-        return
+        return name
     if name not in POLICIES:
         raise Refused(
             "program",
@@ -137,6 +137,7 @@ def _judge(command: Simple, act: Act) -> None:
             "editing, testing and building: see docs/security.md, or autopilot guard explain",
         )
     POLICIES[name](call if name == OWN_PROGRAM else call._replace(name=name))
+    return name
 
 
 def _judge_redirects(command: Simple, act: Act) -> None:
@@ -163,6 +164,8 @@ def _unwrapped(call: Call) -> Call:
 
 def _program(call: Call, command: Simple) -> str:
     """Give the name whose policy applies; a path to a program of the repository becomes `./`."""
+    if "=" in call.name or call.name.startswith("-"):
+        raise Refused("program", f"{call.name!r} is no name of a program; a variable stands before timeout")
     if "/" not in call.name:
         return call.name
     folder, _, name = call.name.rpartition("/")
