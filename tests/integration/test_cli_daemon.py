@@ -33,6 +33,8 @@ default_agent = "scripted"
 window = ""
 [daemon]
 drain_s = 1
+[sandbox]
+kind = "none"
 [agents.scripted]
 kind = "scripted"
 script = "{script}"

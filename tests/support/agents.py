@@ -53,6 +53,8 @@ class Agent:
 
     path: Path
     mark: Path
+    takes_notes: bool = False
+    """It writes beside itself, where no sandbox lets it."""
 
     def notes(self) -> list[str]:
         """The lines noted so far."""
@@ -79,7 +81,7 @@ def write_agent(folder: Path, name: str, body: str) -> Agent:
     head = _HEAD.format(python=sys.executable, life_s=LIFE_S, mark=str(mark))
     path.write_text(head + textwrap.dedent(body))
     path.chmod(0o755)
-    return Agent(path, mark)
+    return Agent(path, mark, takes_notes="note(" in body)
 
 
 def mends(folder: Path, project: Project) -> Agent:

@@ -20,6 +20,7 @@ from tests.support import records, template
 from tests.support.daemon import PATIENCE_S, RUN_DAEMON, Daemon
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
+from tests.support.reach import reaches_out
 from tests.support.repos import Repo, make_repo
 from tests.support.wait import wait_until
 
@@ -82,7 +83,10 @@ class House:
         """Configure one more scripted agent."""
         script = self.folder / f"{name}.yaml"
         script.write_text(yaml.safe_dump({"rounds": [list(steps)]}), encoding="utf-8")
+        is_closed = "[sandbox]" not in self.paths.config_file.read_text(encoding="utf-8")
         with self.paths.config_file.open("a", encoding="utf-8") as file:
+            if reaches_out(steps) and is_closed:
+                file.write('[sandbox]\nkind = "none"\n')
             file.write(f'[agents.{name}]\nkind = "scripted"\nscript = "{script}"\n')
 
     def mend(self) -> Steps:

@@ -22,6 +22,7 @@ from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.forge.server import Forge
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
+from tests.support.reach import OPEN, reaches_out
 from tests.support.repos import Repo
 from tests.support.toml_text import toml_text
 from tests.support.wait import wait_until
@@ -76,6 +77,8 @@ class Person:
             "default_agent": next(iter(agents)),
             "agents": {name: self._agent(name, given) for name, given in agents.items()},
         }
+        if any(map(reaches_out, agents.values())):
+            self.config.setdefault("sandbox", OPEN)
         if repos:
             self.config["repo"] = [{"name": name, **_repo(given)} for name, given in repos.items()]
         self.daemon = Daemon(home or folder / "home", config=toml_text(self.config), env=env)
