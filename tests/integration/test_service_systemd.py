@@ -139,7 +139,7 @@ def test_too_many_crashes_are_given_up_and_told_and_a_person_starts_it_again(nig
     assert "given up" not in night.ok("status")
 
 
-def test_a_configuration_that_cannot_be_used_is_not_tried_again_and_again(night: Serviced) -> None:
+def test_a_configuration_or_program_that_cannot_be_used_is_told_and_not_tried_again(night: Serviced) -> None:
     night.install()
     night.machine.systemctl("stop", UNIT)
     good = night.paths.config_file.read_text()
@@ -149,6 +149,17 @@ def test_a_configuration_that_cannot_be_used_is_not_tried_again_and_again(night:
     assert shown == {"ActiveState": "failed", "NRestarts": "0", "ExecMainStatus": "78"}
     night.paths.config_file.write_text(good)
     assert night.json("status")["failed_starts"]["count"] >= 1
+    unit = night.units / UNIT
+    text = unit.read_text()
+    unit.write_text(text.replace('ExecStart=":', 'ExecStart=":/gone'))
+    night.machine.systemctl("daemon-reload")
+    refused = night.json("on")["error"]
+    assert (refused["code"], refused["hint"]) == ("daemon-not-up", "autopilot service status")
+    assert "203" in refused["what"]
+    assert "its files are not those" in " ".join(night.json("service", "status")["notes"])
+    night.ok("install")
+    night.wait_until_up()
+    assert unit.read_text() == text
 
 
 def test_a_stop_drains_and_gives_the_ticket_back_without_an_attempt(night: Serviced) -> None:

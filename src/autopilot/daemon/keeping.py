@@ -58,4 +58,5 @@ def start(init: Keeper) -> None:
 def has_failed(init: Keeper) -> str:
     """Say how a start came to nothing; empty while it may still come up."""
     standing = init.standing()
-    return standing.result or standing.state if standing.state.startswith(("failed", "absent")) else ""
+    is_over = standing.state.startswith(("failed", "absent")) or "auto-restart" in standing.state
+    return (standing.result or standing.state) if is_over else ""

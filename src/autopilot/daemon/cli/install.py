@@ -97,13 +97,16 @@ def _install(
     handed = _hand_over(args.passed, paths.config_file)
     files.remove(set(files.ours(init, init.names)) - {file.path for file in planned})
     files.write(planned)
+    is_changed = any(file.act != "same" for file in planned)
     beside = door.is_daemon_up() and not init.standing().pid
-    init.take_up(is_changed=any(file.act != "same" for file in planned))
+    goes_on = bool(init.standing().pid) and is_changed and init.init == "systemd"
+    init.take_up(is_changed=is_changed)
     if not beside:
         keeping.start(init)
     return {
         "handed": handed,
         "started": not beside,
+        "goes_on": goes_on,
         "lingers": init.is_lingering(),
         "linger_refused": _linger(init, paths) if args.linger and not init.is_lingering() else "",
     }
@@ -153,7 +156,9 @@ def _tell(answer: dict[str, Any], init: Keeper) -> None:
         console.say(f"$ {command}")
     if answer["handed"]:
         console.say(f"the service is handed: {', '.join(answer['handed'])}")
-    if answer["started"]:
+    if answer["goes_on"]:
+        console.say("! the daemon goes on as it was started → autopilot daemon stop, then autopilot on")
+    elif answer["started"]:
         console.say("the service runs, and comes up by itself; autopilot on lets the night begin")
     else:
         console.say("a daemon runs beside it; so that it is used: autopilot daemon stop, then autopilot on")

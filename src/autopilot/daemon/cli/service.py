@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import console
+from autopilot.daemon.cli import console, door
 from autopilot.schemas.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -126,6 +126,8 @@ def _note_given_up(paths: Paths, init: Keeper, clock: Clock) -> ExitCode:
     from autopilot.daemon import starts
     from autopilot.schemas.events import Event
 
+    if door.is_daemon_up():
+        return ExitCode.OK  # another one than the service's, which is why it would not start
     standing = init.standing()
     noted = starts.given_up(
         paths.ensure(), clock, how=standing.result or standing.state, restarts=standing.restarts

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
     from autopilot.config.proc import ProcessId
+    from autopilot.launchd.keeper import Keeper
 
 WAIT_S = 30.0
 POLL_S = 0.05
@@ -43,9 +44,19 @@ def ensure_daemon() -> str:
     if init is None:
         start_daemon(paths, environ.current(), clock)
         return "terminal"
-    keeping.start(init)
-    _wait(paths, lambda: bool(keeping.has_failed(init)))
+    _start_service(init, paths)
     return init.init
+
+
+def _start_service(init: Keeper, paths: Paths) -> None:
+    from autopilot.daemon import keeping
+    from autopilot.daemon.starts import failed_starts
+
+    keeping.start(init)
+    if not _wait(paths, lambda: bool(keeping.has_failed(init))):
+        failed = failed_starts(paths)
+        said = failed.reason if failed is not None else f"{init.init} says: {keeping.has_failed(init)}"
+        raise _not_up(said, "autopilot service status")
 
 
 def _is_up(paths: Paths) -> bool:
@@ -78,10 +89,14 @@ def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> None:
     argv = [sys.executable, "-P", "-m", "autopilot.daemon.cli", "daemon", "run"]
     child = proc.spawn(argv, cwd=paths.state, env=_anywhere(env), output=log)
     try:
-        _wait(paths, lambda: child.poll() is not None)
+        is_up = _wait(paths, lambda: child.poll() is not None)
     except BaseException:
         proc.kill_tree(child.id, grace_s=GRACE_S, clock=clock)
         raise
+    if not is_up:
+        proc.kill_tree(child.id, grace_s=GRACE_S, clock=clock)
+        tail = log.read_text(encoding="utf-8", errors="replace")[-1000:] if log.exists() else ""
+        raise _not_up(tail, f"its log is {log}")
 
 
 def _anywhere(env: Mapping[str, str]) -> dict[str, str]:
@@ -90,7 +105,8 @@ def _anywhere(env: Mapping[str, str]) -> dict[str, str]:
     return {**env, "AUTOPILOT_HOME": str(Path(home).expanduser().absolute())} if home else dict(env)
 
 
-def _wait(paths: Paths, has_ended: Callable[[], bool]) -> None:
+def _wait(paths: Paths, has_ended: Callable[[], bool]) -> bool:
+    """Wait until it answers; False where it ended before, or took too long."""
     pause, looks = Event(), WAIT_S / POLL_S
     while looks > 0:
         pause.wait(POLL_S)
@@ -100,16 +116,14 @@ def _wait(paths: Paths, has_ended: Callable[[], bool]) -> None:
             looks = 0 if has_ended() else looks - 1
             continue
         if health["status"] == "ok":
-            return
+            return True
         looks -= _SLOW_LOOK  # it lives, and reads a large database
-    from autopilot.daemon.starts import failed_starts
+    return False
 
-    log = paths.logs / "daemon.out"
-    failed = failed_starts(paths)
-    tail = log.read_text(encoding="utf-8", errors="replace")[-1000:] if log.exists() else ""
-    said = tail.strip() or (failed.reason if failed else "it said nothing")
-    what = f"the daemon did not come up: {said}"
-    raise TransientError("daemon-not-up", what, hint=f"its log is {log}")
+
+def _not_up(said: str, hint: str) -> TransientError:
+    what = f"the daemon did not come up: {said.strip() or 'it said nothing'}"
+    return TransientError("daemon-not-up", what, hint=hint)
 
 
 def stop_daemon(paths: Paths) -> bool:
