@@ -113,3 +113,16 @@ def test_on_starts_the_service_which_has_what_it_was_handed_and_a_stopped_one_st
     assert not night.machine.proc(runner, "cgroup")
     assert str(handed) in night.ok("uninstall")
     assert not handed.exists()
+
+
+def test_a_log_out_gives_the_run_back_and_the_next_log_in_goes_on_with_it(night: Serviced) -> None:
+    night.install()
+    runner = night.begin_run()
+    before = night.machine.main_pid()
+    night.machine.log_out()
+    assert not night.machine.proc(runner, "cgroup")
+    night.machine.log_in()
+    night.wait_until_up(besides=before)
+    night.let_go()
+    ticket = night.wait_for_state("T-1", "published")
+    assert (ticket["attempts"], ticket["releases"]) == (1, 1)

@@ -58,9 +58,20 @@ class Machine:
             start = [*_AS_ROOT, "bash", "-c", join, "-", *argv]
             self._outer = subprocess.Popen(start, stdout=console, stderr=console)
         wait_until(self._is_up, PATIENCE_S, f"systemd is up; it said: {self.said()}")
-        for unit in ("dbus.socket", "systemd-logind.service", f"user@{UID}.service"):
-            done = self.run("systemctl", "start", unit)
-            assert done.returncode == 0, (done, self.said())
+        self._systemctl("start", "dbus.socket", "systemd-logind.service")
+        self.log_in()
+
+    def log_in(self) -> None:
+        """Start the user's manager, and what is enabled in it."""
+        self._systemctl("start", f"user@{UID}.service")
+
+    def log_out(self) -> None:
+        """End the user's manager as the last log-out does."""
+        self._systemctl("stop", f"user@{UID}.service")
+
+    def _systemctl(self, *words: str) -> None:
+        done = self.run("systemctl", *words)
+        assert done.returncode == 0, (done, self.said())
 
     def _is_up(self) -> bool:
         assert self._outer is not None

@@ -22,6 +22,8 @@ from tests.support.wait import wait_until
 UNIT = "autopilot.service"
 CONFIG = """
 launch_stagger_s = 0
+backoff_s = 0.1
+backoff_cap_s = 0.5
 min_free_disk_gib = 0
 min_free_memory_gib = 0
 default_agent = "scripted"

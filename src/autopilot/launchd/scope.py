@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _RUNTIME = "XDG_RUNTIME_DIR"
 _TIMEOUT_S = 1.0
+# A log-out sends TERM to all of a unit's processes, and an agent that ends by it looks like one that failed.
+# In this mode it is sent to nobody: the daemon ends its runs one by one, while the manager waits for them.
+_ENDED_BY_THE_DAEMON = ("--property=KillMode=mixed", "--property=TimeoutStopSec=infinity")
 
 
 def apart(
@@ -40,7 +43,7 @@ def apart(
         return argv, dict(env)
     unit = f"autopilot-{key}-{secrets.token_hex(3)}"
     named = (f"--unit={unit}", f"--description=autopilot {key}")
-    options = ("--user", "--scope", "--quiet", "--collect", *named)
+    options = ("--user", "--scope", "--quiet", "--collect", *_ENDED_BY_THE_DAEMON, *named)
     own = () if _RUNTIME in env else ("env", "-u", _RUNTIME)  # it is for systemd-run alone
     return (program, *options, "--", *own, *argv), {**env, _RUNTIME: runtime}
 

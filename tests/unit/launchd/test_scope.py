@@ -42,7 +42,7 @@ def test_a_run_starts_in_a_scope_and_does_not_learn_where_the_manager_is(
 ) -> None:
     argv, given = scope.apart(ARGV, env, key="T-1-a1", ours=ours(runtime))
     assert argv[0] == str(tmp_path / "bin" / "systemd-run")
-    assert {"--user", "--scope", "--collect"} <= set(argv)
+    assert {"--user", "--scope", "--collect", "--property=KillMode=mixed"} <= set(argv)
     assert argv[argv.index("--") :] == ("--", "env", "-u", "XDG_RUNTIME_DIR", *ARGV)
     assert given == {**env, "XDG_RUNTIME_DIR": str(runtime)}
 
