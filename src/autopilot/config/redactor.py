@@ -23,9 +23,10 @@ _BEGINNINGS = tuple(beginning.encode("ascii") for beginning in tokens.BEGINNINGS
 _VALUE = re.compile(tokens.VALUE.pattern.encode("ascii"), tokens.VALUE.flags & (re.VERBOSE | re.DOTALL))
 _LOGIN = re.compile(tokens.LOGIN.encode("ascii"))
 _KEY = b"-----BEGIN "
-_KEY_END = b"-----END"
+_KEY_END = re.compile(rb"-----END[^-]*-----")
+_ENDS_A_KEY = re.compile(rb"-----END[^-]*-----\Z")
 _URL = b"://"
-_OPEN = re.compile(rb"[A-Za-z0-9_.=-]*\Z")
+_OF_A_TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.=-"
 _OPEN_URL = re.compile(rb"[^/@\s\"\\<>{}|^`]*\Z")
 
 
@@ -59,14 +60,15 @@ class Redactor:
     def _open_from(self, data: bytes) -> int:
         """Say from where on the end of this could be a credential that has not come to its end."""
         size, first = len(data), max(0, len(data) - MAX_HELD_BYTES)
-        key = data.rfind(_KEY, first)
+        run = max(first, len(data.rstrip(_OF_A_TOKEN)))
         start = min(
-            size if key < 0 or data.find(_KEY_END, key) >= 0 else key,
-            _unfinished(data, _URL, first, _OPEN_URL),
-            *(_unfinished(data, beginning, first, _OPEN) for beginning in _BEGINNINGS),
+            _open_key(data, first),
+            _open_login(data, first),
+            # The first in the run: a token may hold the beginning of another, as a JSON web token does.
+            *(at for beginning in _BEGINNINGS if (at := data.find(beginning, run)) >= 0),
             *(size - _shared(data, beginning) for beginning in self._beginnings),
         )
-        return max(first, start)
+        return size if start > run and _ENDS_A_KEY.search(data, first) else max(first, start)
 
     def _without_forms(self, data: bytes) -> bytes:
         """Take out what looks like a credential; whether one begins depends on the byte before it."""
@@ -117,7 +119,15 @@ def _shared(data: bytes, beginning: bytes) -> int:
     return next((size for size in range(longest, 0, -1) if data.endswith(beginning[:size])), 0)
 
 
-def _unfinished(data: bytes, beginning: bytes, first: int, rest: re.Pattern[bytes]) -> int:
-    """Find the last beginning after which everything, up to the end, could belong to it."""
-    at = data.rfind(beginning, first)
-    return at if at >= 0 and rest.match(data, at + len(beginning)) else len(data)
+def _open_key(data: bytes, first: int) -> int:
+    """Find the first private key that has not come to its end."""
+    at = data.find(_KEY, first)
+    while at >= 0 and (end := _KEY_END.search(data, at)):
+        at = data.find(_KEY, end.end())
+    return at if at >= 0 else len(data)
+
+
+def _open_login(data: bytes, first: int) -> int:
+    """Find the last address of which all that has come could be who it is opened as."""
+    at = data.rfind(_URL, first)
+    return at if at >= 0 and _OPEN_URL.match(data, at + len(_URL)) else len(data)

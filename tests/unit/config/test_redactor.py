@@ -3,17 +3,45 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autopilot.config import tokens
 from autopilot.config.redactor import MAX_HELD_BYTES, Redactor
 
 SECRET = 'correct-horse "battery" stäple/1'
 TOKEN = "gh" + "p_" + "a1B2" * 9
 ANTHROPIC = "sk-" + "ant-" + "api03-" + "a1B2" * 9
 KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQ" * 60 + "\n-----END RSA PRIVATE KEY-----"
+
+# One of each form, in the order of `tokens.VALUE`; in parts, so that no scan takes this file for a leak.
+BODY = "a1B2c3D4" * 5
+SHORT_KEY = KEY.replace("MIIEpAIBAAKCAQ" * 60, "MIIEpAIBAAKCAQ" * 4)
+FORMS = (
+    *(
+        "gh" + "p_" + BODY,
+        "github" + "_pat_" + BODY,
+        "gl" + "pat-" + BODY,
+        "sk-" + "ant-" + BODY,
+        "sk-" + BODY,
+    ),
+    *("AK" + "IA" + "ABCDEFGH12345678", "xo" + "xb-" + BODY, "AI" + "za" + BODY, "sk" + "_live_" + BODY),
+    *("np" + "m_" + BODY, "py" + "pi-" + BODY, "hv" + "s." + BODY, "dop" + "_v1_" + "a1b2" * 10),
+    *("AT" + "ATT" + BODY, "SG" + "." + BODY + "." + BODY, "AGE-SECRET" + "-KEY-1" + "A1B2" * 8),
+    "ey" + "J" + BODY + ".ey" + "J" + BODY + "." + BODY,
+    SHORT_KEY,
+)
+# A token may hold the beginning of its own kind, or of another.
+NESTED = (
+    "sk-" + "proj-" + BODY + "sk-" + BODY,
+    "sk-" + "ant-" + BODY + "-sk-" + "ant-" + BODY,
+    "ey" + "J" + BODY + ".ey" + "J" + BODY + "." + "ey" + "J" + BODY,
+    "gl" + "pat-" + BODY + "-gh" + "p_" + BODY,
+    SHORT_KEY + "\n" + SHORT_KEY,
+)
 
 
 def through(*pieces: bytes, secrets: tuple[str, ...] = (SECRET,)) -> bytes:
@@ -49,6 +77,29 @@ def test_a_credential_is_taken_out_wherever_the_pieces_are_cut(held: str, size: 
     assert out.startswith(b'{"text":"before ')
     assert out.endswith(b' after"}\n')
     assert b"***" in out
+
+
+def test_every_form_has_an_example() -> None:
+    pattern = re.sub(r"\(\?:[^()]*\)", "", re.sub(r"#.*", "", tokens.VALUE.pattern))
+    alternatives = pattern.count("|") + 1
+    assert len(FORMS) == alternatives + 1  # a group that was cut out above holds two: sk-ant- and sk-
+    assert all(tokens.VALUE.fullmatch(form) for form in FORMS)
+
+
+@pytest.mark.field_report("SEC-010")
+@pytest.mark.parametrize("form", [*FORMS, *NESTED])
+def test_two_pieces_share_a_credential_wherever_they_are_cut(form: str) -> None:
+    data = f"before {form} after\n".encode()
+    for at in range(1, len(data)):
+        assert through(data[:at], data[at:]).replace(b"***\n***", b"***") == b"before *** after\n", at
+
+
+@given(st.sampled_from(FORMS + NESTED), st.integers(0, 2000), st.integers(0, 2000))
+def test_three_pieces_share_a_credential(form: str, one: int, other: int) -> None:
+    data = f"before {form} after\n".encode()
+    first, second = sorted((one % len(data), other % len(data)))
+    out = through(data[:first], data[first:second], data[second:])
+    assert out.replace(b"***\n***", b"***") == b"before *** after\n"
 
 
 def test_who_an_address_is_opened_as_is_taken_out() -> None:
