@@ -51,9 +51,10 @@ def night(
     def make(*scenarios: Scenario, auth: dict[str, str] | None = None, **settings: Any) -> Person:  # noqa: ANN401
         model = make_model(*scenarios)
         program = tmp_path / "claude"
-        seen = shlex.quote(str(tmp_path / "environment"))
-        program.write_text(f'#!/bin/sh\nenv -0 > {seen}\nexec {shlex.quote(str(claude_binary))} "$@"\n')
+        seen = '[ -z "$TMPDIR" ] || env -0 > "$TMPDIR/environment"'
+        program.write_text(f'#!/bin/sh\n{seen}\nexec {shlex.quote(str(claude_binary))} "$@"\n')
         program.chmod(0o755)
+        sandbox = {"readable": [str(claude_binary.parent)]}  # beside the program that is configured
         shell = {
             "PATH": client_environment(model.url, tmp_path / "unused")["PATH"],
             "ANTHROPIC_BASE_URL": model.url,
@@ -61,13 +62,16 @@ def night(
             **FOREIGN,
         }
         claude = {"kind": "claude", "argv": [str(program)], **settings.pop("agent", {})}
-        return make_person(repos={"bill": repo}, agents={"claude": claude}, env=shell, **settings)
+        return make_person(
+            repos={"bill": repo}, agents={"claude": claude}, env=shell, sandbox=sandbox, **settings
+        )
 
     return make
 
 
-def environment_of_the_client(tmp_path: Path) -> dict[str, str]:
-    entries = os.fsdecode((tmp_path / "environment").read_bytes()).split("\0")
+def environment_of_the_client(person: Person, name: str) -> dict[str, str]:
+    (folder,) = person.run_folders(name)
+    entries = os.fsdecode((folder / "tmp" / "environment").read_bytes()).split("\0")
     return dict(entry.split("=", 1) for entry in entries if entry)
 
 
@@ -81,7 +85,7 @@ def result_event(person: Person, name: str) -> dict[str, Any]:
 
 @pytest.mark.covers("B04", "B05", "G04", "N17")
 def test_the_real_client_mends_a_red_test_and_the_morning_finds_a_draft_with_its_cost(
-    night: Night, repo: Repo, tmp_path: Path
+    night: Night, repo: Repo
 ) -> None:
     person = night(library.read_edit_test_finish(repo.project))
     person.begins()
@@ -100,7 +104,7 @@ def test_the_real_client_mends_a_red_test_and_the_morning_finds_a_draft_with_its
     assert f"${cost_usd:.2f}" in digest
     assert ticket["pr_url"] in digest
     assert person.asks("budget")["money"]["settled_micro_usd"] == ticket["spent_micro_usd"]
-    environment = environment_of_the_client(tmp_path)
+    environment = environment_of_the_client(person, name)
     assert environment["ANTHROPIC_API_KEY"] == KEY
     assert (environment["AUTOPILOT_UNATTENDED"], environment["MULTI_AGENT_UNATTENDED"]) == ("1", "1")
     assert not FOREIGN.keys() & environment.keys()
@@ -196,7 +200,7 @@ def test_cancelling_ends_the_real_client_and_everything_it_started(
 
 
 def test_a_daemon_that_is_killed_finds_the_real_client_at_work_and_pays_for_it_once(
-    night: Night, repo: Repo, tmp_path: Path
+    night: Night, repo: Repo
 ) -> None:
     steps = library.read_edit_test_finish(repo.project).steps
     slow = replace(steps[-1], hang_s=4.0)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from autopilot.runner.shop import Shop
 
 BYPASSED = "guard-bypassed"
-_TRIES = 2
+_TRIES = 3
 _NS_PER_MS = 1_000_000
 _MAX_ABOUT_CHARS = 200
 
@@ -53,7 +53,7 @@ class Sentry:
             ask: starts that command as the agent will, with an event for its input.
 
         Raises:
-            RunFailure: it answers wrongly, also when asked once more; infrastructure.
+            RunFailure: it answers wrongly, also when asked again; infrastructure.
         """
         faults = (fault_of(ask, cwd=self._shop.spec.worktree) for _ in range(_TRIES))
         last = None
