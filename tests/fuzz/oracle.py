@@ -1,12 +1,14 @@
 """Asks real bash which commands it runs, without running one.
 
 There is nothing on the PATH; every builtin that the random lines can spell is a function that writes its
-arguments down, and so is every command that is not found. Each line runs in a subshell, in an empty folder of
+arguments down, and so is every command that is not found. Wildcards stay as they are (`set -f`): the lexer
+marks them, and the policies judge what they could become. Each line runs in a subshell, in an empty folder of
 its own if it writes. Source: bash(1), COMMAND EXECUTION; functions come before builtins outside posix mode.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import subprocess
@@ -30,6 +32,7 @@ PATH=/nonexistent FUNCNEST=20
 log=$1 lines=$2
 exec 250>>"$log"
 ulimit -f 500000 -t 240
+builtin set -f
 record() { printf '%s\0' "argv:$#" "$@" >&250; }
 command_not_found_handle() { record "$@"; }
 for name in SHADOWED; do
@@ -50,12 +53,14 @@ class Accepted(NamedTuple):
     seen: tuple[Simple, ...]
 
     @property
-    def writes(self) -> bool:
-        return any(redirect.kind != "<" for command in self.seen for redirect in command.redirects)
-
-    @property
-    def is_wild(self) -> bool:
-        return any(word.pattern is not None for command in self.seen for word in command.argv)
+    def targets(self) -> set[str]:
+        """The files that it writes, as far as the lexer sees."""
+        return {
+            redirect.target.text
+            for command in self.seen
+            for redirect in command.redirects
+            if redirect.kind != "<"
+        }
 
 
 class Unseen(NamedTuple):
@@ -66,14 +71,14 @@ class Unseen(NamedTuple):
 
 
 def accepted(texts: Iterable[str]) -> list[Accepted]:
-    """Those that the lexer accepts, but lines that write and have wildcards: they match their files."""
+    """Those that the lexer accepts, but for lines that would write into this machine's own folders."""
     found = []
     for text in texts:
         try:
             one = Accepted(text, parse(text))
         except Refused:
             continue
-        if not (one.writes and one.is_wild):
+        if all(map(_stays_inside, one.targets)):
             found.append(one)
     return found
 
@@ -84,7 +89,7 @@ def unseen(lines: Sequence[Accepted], place: Path) -> Iterator[Unseen]:
     assert bash is not None
     empty = place / "empty"
     empty.mkdir(parents=True)
-    folders = [place / str(index) if one.writes else empty for index, one in enumerate(lines)]
+    folders = [place / str(index) if one.targets else empty for index, one in enumerate(lines)]
     for folder in folders:
         folder.mkdir(exist_ok=True)
     with (place / "lines").open("wb") as file:
@@ -124,11 +129,15 @@ def _differences(one: Accepted, folder: Path, commands: list[list[str]]) -> Iter
     for argv in commands:
         if _comparable(argv, one) not in seen:
             yield Unseen(one.text, f"bash ran {argv!r}; seen: {sorted(seen)!r}")
-    if one.writes:
-        named = {redirect.target.text for command in one.seen for redirect in command.redirects}
+    named = set(map(posixpath.normpath, one.targets))
+    if named:
         for file in folder.iterdir():
             if file.name not in named:
                 yield Unseen(one.text, f"bash wrote {file.name!r}; seen: {sorted(named)!r}")
+
+
+def _stays_inside(target: str) -> bool:
+    return target == "/dev/null" or not (target.startswith("/") or ".." in target)
 
 
 def _comparable(argv: list[str], one: Accepted) -> tuple[str, ...]:

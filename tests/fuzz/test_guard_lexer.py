@@ -11,7 +11,7 @@ from tests.fuzz.oracle import Accepted, accepted, unseen
 from tests.fuzz.strings import lines
 
 SEED = 20261130
-COUNT = 12_000
+COUNT = 8_000
 PARTS = 4
 
 
