@@ -120,7 +120,7 @@ CASES: Mapping[str, Case] = {
     "agent-speaks-prose": Case("failed", None, ("3",), agent=prose_only, sessions=2),
     "agent-garbles": Case("failed", None, ("caf",), agent=agents.garbles, sessions=2, reports=("AGT-036",)),
     "agent-dies": Case("failed", None, ("9",), agent=agents.dies, sessions=2),
-    "agent-deletes-its-folder": Case("failed", None, ("removed",), agent=deletes_its_folder, sessions=2),
+    "agent-deletes-its-folder": Case("failed", None, ("exit 1",), agent=deletes_its_folder, sessions=2),
 }
 BLOCKING = ("agent agent-missing", "repository remote-gone", "repository unborn")
 Night = tuple[Person, Mapping[str, str]]
