@@ -16,6 +16,7 @@ from autopilot.config.clock import SystemClock
 from autopilot.config.environ import agent_environment
 from autopilot.runner.sandbox.confinement import Sandbox
 from autopilot.runner.sandbox.door import run_inside
+from autopilot.runner.sandbox.missing import Missing
 from autopilot.runner.sandbox.none import NoSandbox
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.schemas.cell import SandboxSpec
@@ -30,6 +31,30 @@ from tests.support.tree import ROOT
 
 ALL = (*FILES, *REPOSITORY, *NETWORK, *POWERS)
 FEWEST = 120
+_IN = "cd '@worktree@' && "
+THROUGH_LANDLOCK = {
+    # That something is there, not what is in it.
+    "clever: descriptors that were left open",
+    # A rule allows a folder with all that is in it; the run that changed these does not count (ADR 0118).
+    "tamper: cp '@admin@/commondir' '@own_home@/c' && cat '@own_home@/c' > '@admin@/commondir'",
+    "tamper: mv '@admin@/commondir' '@admin@/c' && mv '@admin@/c' '@admin@/commondir'",
+    "tamper: cp '@admin@/gitdir' '@own_home@/g' && cat '@own_home@/g' > '@admin@/gitdir'",
+    f"tamper: {_IN}mv .git git && mv git .git",
+    f"tamper: {_IN}cp .git git && rm .git && mv git .git",
+    f"tamper: {_IN}cp .git git && echo 'gitdir: /tmp' > .git && mv -f git .git",
+    f"tamper: {_IN}mv .git git && ln -s '@own_home@' .git && rm .git && mv git .git",
+    # That other processes are there, and what is public of them; not memory, environment, files or signals.
+    "another process: grep -a pause /proc/@victim@/cmdline",
+    "another process: grep -als signal.pause /proc/[0-9]*/cmdline | grep -x /proc/@victim@/cmdline",
+    "another process: ls /proc/@victim@/fd",
+    "another process: renice -n 1 -p @victim@",
+    "another process: taskset -p @victim@",
+    "another process: prlimit --pid @victim@ --nofile",
+    "another process: chrt -p @victim@",
+    "another process: held by a descriptor",
+    "another process: its group asked",
+    "another process: its scheduler asked",
+}
 
 pytestmark = [pytest.mark.needs(binary="bwrap", apt="bubblewrap"), pytest.mark.slow]
 
@@ -100,6 +125,20 @@ def test_without_a_sandbox_the_same_attempts_succeed(root: Path, monkeypatch: py
         refused = {name: each["said"] for name, each in got.items() if each["code"] != 0}
         assert refused == {}
         assert len(attempts) >= FEWEST
+
+
+def test_by_landlock_only_what_is_told_of_it_gets_through(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of these stands in docs/security.md: links that a tripwire watches, and facts about others."""
+    with world(root) as there:
+        monkeypatch.setenv("HOME", str(there.home))
+        sandbox = open_sandbox(SandboxSpec(kind="landlock", sealed=(there.state,)), SystemClock())
+        if isinstance(sandbox, Missing):
+            pytest.skip(sandbox.why)
+        got = tried(there, sandbox, ALL)
+        out = {name for name, each in got.items() if each["code"] == 0}
+        assert out <= THROUGH_LANDLOCK
 
 
 def fingerprint(there: World) -> dict[str, bytes]:

@@ -14,19 +14,17 @@ from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.runner.sandbox.bubblewrap import Bubblewrap
 from autopilot.runner.sandbox.confinement import Confinement, Sandbox
 from autopilot.runner.sandbox.door import run_inside
+from autopilot.runner.sandbox.landlock import Landlock
 from autopilot.runner.sandbox.none import NoSandbox
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.schemas.cell import SandboxKind, SandboxSpec
-
-CELL = ("bubblewrap", "none")
-"""The kinds that every test of a call's end is played with."""
 
 
 def sandbox_of(kind: SandboxKind, bounds: Bounds | None = None) -> Sandbox:
     """Open a sandbox of a kind, perhaps with other bounds."""
     chosen = open_sandbox(SandboxSpec(kind=kind), SystemClock())
     chosen.check()
-    assert isinstance(chosen, Bubblewrap | NoSandbox)
+    assert isinstance(chosen, Bubblewrap | Landlock | NoSandbox)
     return replace(chosen, bounds=bounds) if bounds is not None else chosen
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,7 @@ from autopilot.config.plain import one_line
 from autopilot.runner.sandbox import system
 from autopilot.runner.sandbox.bounds import UNBOUNDED, Bounds
 from autopilot.runner.sandbox.confinement import SandboxError, Wrapped
+from autopilot.runner.sandbox.seccomp import call_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -58,6 +60,7 @@ class Bubblewrap:
     readable: tuple[Path, ...] = ()
     masked: tuple[Path, ...] = ()
     options: tuple[str, ...] = ()
+    nested: bool = False
     bounds: Bounds = UNBOUNDED
     limiter: str | None = None
     """The program prlimit: of what one process asks for too much, the kernel itself gives nothing."""
@@ -72,7 +75,20 @@ class Bubblewrap:
         """Put bubblewrap and its arguments before the program; the environment goes through as it is."""
         own = (*self._limited(), str(self.program), "--json-status-fd", str(status), *_APART, *self.options)
         view = tuple(self._view(env, confinement))
-        return Wrapped((*own, *view, "--chdir", str(confinement.cwd), "--", *argv), env)
+        calls = self._filter()
+        filtered = ("--seccomp", str(calls)) if calls is not None else ()
+        whole = (*own, *filtered, *view, "--chdir", str(confinement.cwd), "--", *argv)
+        return Wrapped(whole, env, () if calls is None else (calls,))
+
+    def _filter(self) -> int | None:
+        """Give a descriptor to read the filter of system calls from."""
+        program = call_filter(platform.machine(), unix=True, inet="all", namespaces=self.nested)
+        if program is None:
+            return None
+        descriptor = os.memfd_create("filter")
+        os.write(descriptor, program)
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        return descriptor
 
     def _limited(self) -> tuple[str, ...]:
         if self.limiter is None or self.bounds.memory_bytes is None:

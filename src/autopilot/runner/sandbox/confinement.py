@@ -44,6 +44,8 @@ class Wrapped:
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
+    passed: tuple[int, ...] = ()
+    """Descriptors that it inherits; closed when it has ended."""
 
 
 class Sandbox(Protocol):

@@ -5,6 +5,7 @@ Must not start anything outside of a sandbox; that there is none is a sandbox to
 
 from __future__ import annotations
 
+import os
 import tempfile
 from typing import TYPE_CHECKING, Required, TypedDict, Unpack
 
@@ -67,9 +68,12 @@ def run_inside(
     rules["should_stop"] = watchman.or_over(rules.get("should_stop"))
     with tempfile.TemporaryFile() as status:
         wrapped = sandbox.wrap(argv, env, confinement, status=status.fileno())
-        ended = proc.run(
-            wrapped.argv, cwd=confinement.cwd, env=wrapped.env, passed=(status.fileno(),), **rules
-        )
+        passed = (status.fileno(), *wrapped.passed)
+        try:
+            ended = proc.run(wrapped.argv, cwd=confinement.cwd, env=wrapped.env, passed=passed, **rules)
+        finally:
+            for descriptor in wrapped.passed:
+                os.close(descriptor)
         status.seek(0)
         told = status.read(_MAX_TOLD_BYTES)
     return sandbox.read(ended, told)

@@ -5,6 +5,7 @@ Must not choose `none` by itself: where nothing else is left, everything is refu
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import sys
@@ -13,13 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ, proc
-from autopilot.runner.sandbox import system
+from autopilot.runner.sandbox import seatbelt, system
 from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.runner.sandbox.bubblewrap import Bubblewrap
 from autopilot.runner.sandbox.confinement import Confinement, SandboxError
 from autopilot.runner.sandbox.door import run_inside
+from autopilot.runner.sandbox.landlock import Landlock
 from autopilot.runner.sandbox.missing import Missing
 from autopilot.runner.sandbox.none import NoSandbox
+from autopilot.runner.sandbox.seatbelt import Seatbelt
+from autopilot.runner.sandbox.seccomp import call_filter
 from autopilot.runner.sandbox.toolchain import Toolchain
 from autopilot.schemas.errors import ConfigError
 
@@ -47,9 +51,26 @@ def open_sandbox(spec: SandboxSpec, clock: Clock) -> Sandbox:
         if not toolchain.is_showable(place):
             what = f"[sandbox] readable names {place}, which is or holds what no agent may see"
             raise ConfigError("sandbox-readable-too-wide", what, hint="name a folder further down")
-    if spec.kind in {"auto", "bubblewrap"}:
+    if spec.kind == "seatbelt" or (spec.kind == "auto" and seatbelt.is_here()):
+        return _seatbelt(spec, toolchain, clock)
+    if spec.kind == "bubblewrap":
         return _bubblewrap(spec, toolchain, clock)
-    return Missing(f"{spec.kind} is not for this machine", f"choose another kind in [sandbox], {_NONE}")
+    if spec.kind == "landlock":
+        return _landlock(spec, toolchain, clock)
+    first = _bubblewrap(spec, toolchain, clock)
+    second = _landlock(spec, toolchain, clock) if isinstance(first, Missing) else first
+    return first if isinstance(second, Missing) else second
+
+
+def _seatbelt(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbox:
+    if not seatbelt.is_here():
+        return Missing("seatbelt is for macOS only", f"choose another kind in [sandbox], {_NONE}")
+    sandbox = Seatbelt(toolchain=toolchain, readable=spec.readable, bounds=_bounds(spec))
+    with tempfile.TemporaryDirectory(prefix="autopilot-probe-") as scratch:
+        why = _fault(sandbox, Path(scratch), clock)
+    return (
+        Missing(f"seatbelt does not work here: {why}", f"see docs/security.md; {_NONE}") if why else sandbox
+    )
 
 
 def _bubblewrap(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbox:
@@ -67,12 +88,30 @@ def _bubblewrap(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbo
             readable=spec.readable,
             masked=tuple(system.secrets()),
             options=options,
+            nested=spec.nested,
             bounds=_bounds(spec),
             limiter=shutil.which("prlimit", path=environ.search_path(environ.current())),
         )
         if why := _fault(sandbox, Path(scratch), clock):
             return Missing(f"bubblewrap does not work here: {why}", f"see docs/security.md; {_NONE}")
     return sandbox
+
+
+def _landlock(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbox:
+    machine = platform.machine()
+    if sys.platform != "linux" or call_filter(machine, unix=False, inet="none", namespaces=False) is None:
+        return Missing(f"Landlock is not for this machine ({sys.platform}, {machine})", _NONE)
+    sandbox = Landlock(
+        toolchain=toolchain,
+        machine=machine,
+        readable=spec.readable,
+        masked=tuple(system.secrets()),
+        nested=spec.nested,
+        bounds=_bounds(spec),
+    )
+    with tempfile.TemporaryDirectory(prefix="autopilot-probe-") as scratch:
+        why = _fault(sandbox, Path(scratch), clock)
+    return Missing(f"Landlock does not work here: {why}", f"{_GET}; {_NONE}") if why else sandbox
 
 
 def _version(program: str, scratch: Path, clock: Clock) -> tuple[int, ...]:

@@ -1,0 +1,146 @@
+"""Linux without bubblewrap, or without user namespaces: Landlock for files, a filter for system calls.
+
+Weaker than bubblewrap, and docs/security.md says in what. Must not be chosen where bubblewrap works.
+Source: landlock(7); docs/decisions/0119.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass, replace
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autopilot.runner.sandbox import system
+from autopilot.runner.sandbox.bounds import UNBOUNDED, Bounds
+from autopilot.runner.sandbox.confinement import SandboxError, Wrapped
+from autopilot.runner.sandbox.seccomp import call_filter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.confinement import Confinement
+    from autopilot.runner.sandbox.toolchain import Toolchain
+
+LEAST_ABI = 6
+"""Linux 6.12: before it, what is locked up could signal every process of the user, the daemon too."""
+_PACKAGE, _STARTER = "autopilot.runner.sandbox", "landlock_start.py"
+_DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
+_OUTLET_PORT = 3128
+_LOOSE = 256
+_RESOLVER = Path("/run/systemd/resolve")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Landlock:
+    """Starts the program in a Landlock domain with a seccomp filter; see `Sandbox`."""
+
+    toolchain: Toolchain
+    machine: str
+    readable: tuple[Path, ...] = ()
+    masked: tuple[Path, ...] = ()
+    nested: bool = False
+    bounds: Bounds = UNBOUNDED
+    kind: str = "landlock"
+
+    def check(self) -> None:
+        """Nothing: it was tried when it was chosen."""
+
+    def wrap(
+        self, argv: Sequence[str], env: Mapping[str, str], confinement: Confinement, *, status: int
+    ) -> Wrapped:
+        """Put our starter before the program, which becomes it; TMPDIR is in its home where it has none."""
+        rules = json.dumps(self._rules(env, confinement), separators=(",", ":"))
+        starter = str(resources.files(_PACKAGE) / _STARTER)
+        scratch = confinement.home / "tmp"
+        scratch.mkdir(mode=0o700, exist_ok=True)
+        return Wrapped(
+            (sys.executable, "-I", "-S", starter, rules, str(status), *argv), {"TMPDIR": str(scratch), **env}
+        )
+
+    def read(self, ended: Exit, told: bytes) -> Exit:
+        """Take the end as it is, for the starter became the program, unless it tells that it could not.
+
+        Raises:
+            SandboxError: the program was never started.
+        """
+        if ended.spawn_error:
+            raise _failed(ended.spawn_error)
+        try:
+            said = json.loads(told) if told else {}
+        except ValueError:
+            said = {"fault": "it said nothing that can be read"}
+        if "fault" in said:
+            raise _failed(str(said["fault"]))
+        if "exec" in said:
+            return replace(ended, code=None, spawn_error=f"cannot start it in the sandbox: {said['exec']}")
+        return ended
+
+    def _rules(self, env: Mapping[str, str], confinement: Confinement) -> Mapping[str, object]:
+        home = (self.toolchain.home,) if self.toolchain.home else ()
+        hidden = (*self.masked, *home, *self.toolchain.sealed)
+        tools = (*self.toolchain.needed(env.get("PATH", ""), confinement.programs), *self.readable)
+        read, listed = _without((*system.FOLDERS, *tools), hidden)
+        extra = (Path("/proc"), Path("/sys/devices/system/cpu"), Path("/dev"))
+        own = (*confinement.readable, *((_RESOLVER,) if confinement.shares_network else ()))
+        reached = [each for each in (confinement.outlet, confinement.guard_socket) if each]
+        program = call_filter(
+            self.machine,
+            unix=bool(reached) or confinement.shares_network,
+            inet="all" if confinement.shares_network else "stream" if confinement.outlet else "none",
+            namespaces=self.nested,
+        )
+        return {
+            "read": _names((*read, *tools, *extra, *own)),
+            "list": _names(listed),
+            "write": _names((*_split(confinement.writable, confinement.protected), *_DEVICES, *reached)),
+            "network": confinement.shares_network,
+            "ports": [_OUTLET_PORT] if confinement.outlet else [],
+            "filter": (program or b"").hex(),
+            "memory": self.bounds.memory_bytes or 0,
+        }
+
+
+def _without(shown: Iterable[Path], hidden: Sequence[Path]) -> tuple[list[Path], list[Path]]:
+    """Give the largest folders that hold nothing hidden, and those above them, of which the names are told."""
+    whole: list[Path] = []
+    parts: list[Path] = []
+    todo = [each for each in shown if each.exists()]
+    while todo:
+        place = todo.pop()
+        if any(place == each or place.is_relative_to(each) for each in hidden):
+            continue
+        if place.is_dir() and any(each.is_relative_to(place) for each in hidden):
+            parts.append(place)
+            todo.extend(place.iterdir())
+        else:
+            whole.append(place)
+    return whole, parts
+
+
+def _split(writable: Sequence[Path], protected: Sequence[Path]) -> Iterator[Path]:
+    """Give what may be written; a folder with a protected folder in it only by its other folders.
+
+    A rule allows a whole subtree, and nothing takes a part of it away again.
+    """
+    for place in writable:
+        closed = [each for each in protected if each.parent == place and each.is_dir()]
+        if not closed:
+            yield place
+            continue
+        names = [f"{number:02x}" for number in range(_LOOSE)] + ["pack"] if place.name == "objects" else []
+        for name in names or ["heads", "tags", "notes"]:
+            (place / name).mkdir(mode=0o700, exist_ok=True)
+        yield from (each for each in place.iterdir() if each.is_dir() and each not in closed)
+
+
+def _names(places: Iterable[Path]) -> list[str]:
+    return list(dict.fromkeys(str(each) for each in places if each.exists()))
+
+
+def _failed(why: str) -> SandboxError:
+    hint = "autopilot doctor tells whether Landlock works here; [sandbox] in docs/security.md"
+    return SandboxError("sandbox-failed", f"the sandbox did not come up: {why}", hint=hint)
