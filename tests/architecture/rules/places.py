@@ -95,6 +95,7 @@ PLACES = {
             f"{SRC}config/proc.py",
             f"{SRC}runner/agents/scripted_player.py",
             f"{SRC}runner/network/forwarder.py",
+            f"{SRC}runner/sandbox/landlock_start.py",
         ),
     ),
     "moves": Place(

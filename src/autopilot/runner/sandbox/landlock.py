@@ -105,7 +105,7 @@ class Landlock:
 
 
 def _without(shown: Iterable[Path], hidden: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Give the largest folders that hold nothing hidden, and those above them, of which the names are told."""
+    """Give the largest folders that hold nothing hidden, and those above them: their names are told."""
     whole: list[Path] = []
     parts: list[Path] = []
     todo = [each for each in shown if each.exists()]

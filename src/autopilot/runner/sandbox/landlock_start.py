@@ -18,7 +18,11 @@ import signal
 import struct
 import sys
 from pathlib import Path
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
 
 _CREATE, _ADD, _RESTRICT = 444, 445, 446
 _BENEATH, _PORT = 1, 2
@@ -29,11 +33,13 @@ _WRITE = _ALL & ~(1 << 6 | 1 << 11)  # all but devices
 _OF_A_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
 _SCOPE = 3  # abstract sockets and signals
 _NO_NEW_PRIVILEGES, _DEATH_SIGNAL, _SECCOMP, _DROP, _SECUREBITS = 38, 1, 22, 24, 28
-_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CAPSET: Mapping[str, int] = {"x86_64": 126, "aarch64": 91}
 _LAST_CAPABILITY = 63
 _NO_ROOT = 0x2F
 
-libc = ctypes.CDLL(None, use_errno=True)
+
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
 
 
 def failure() -> OSError:
@@ -44,7 +50,7 @@ def failure() -> OSError:
 
 def call(number: int, *arguments: object) -> int:
     """Make a system call; OSError when it fails."""
-    result = int(libc.syscall(number, *arguments))
+    result = int(_libc().syscall(number, *arguments))
     if result < 0:
         raise failure()
     return result
@@ -52,7 +58,7 @@ def call(number: int, *arguments: object) -> int:
 
 def control(option: int, argument: int) -> None:
     """Set something of our own process; OSError when it fails."""
-    if libc.prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
+    if _libc().prctl(option, ctypes.c_ulong(argument), 0, 0, 0) != 0:
         raise failure()
 
 
@@ -80,7 +86,7 @@ def give_up_powers() -> None:
     with contextlib.suppress(OSError):
         control(_SECUREBITS, _NO_ROOT)
     for capability in range(_LAST_CAPABILITY + 1):
-        libc.prctl(_DROP, ctypes.c_ulong(capability), 0, 0, 0)
+        _libc().prctl(_DROP, ctypes.c_ulong(capability), 0, 0, 0)
     header = struct.pack("=II", 0x20080522, 0)
     call(_CAPSET[os.uname().machine], header, bytes(24))
 
@@ -90,7 +96,7 @@ def filter_calls(program: bytes) -> None:
     count = len(program) // 8
     code = ctypes.create_string_buffer(program, len(program))
     described = struct.pack("HxxxxxxP", count, ctypes.addressof(code))
-    if libc.prctl(_SECCOMP, ctypes.c_ulong(2), described, 0, 0) != 0:
+    if _libc().prctl(_SECCOMP, ctypes.c_ulong(2), described, 0, 0) != 0:
         raise failure()
 
 

@@ -1,4 +1,4 @@
-"""Every kind of sandbox by its name, and which of them this machine gives.
+"""Every kind of sandbox by its name (`landlock` starts `landlock_start`), and which this machine gives.
 
 Must not choose `none` by itself: where nothing else is left, everything is refused.
 """
