@@ -11,6 +11,7 @@ from autopilot.daemon.inbox import Inbox, Message
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.outlasting import Outlasting
+from autopilot.daemon.retention import Retention
 from autopilot.daemon.store import writes
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
@@ -37,7 +38,7 @@ class Host:
     def start(self) -> None:
         """Be a daemon that has just come up."""
         self.clockwork = Clockwork(Inbox(), clock=self.clock, poll_s=3600)
-        self.loop = Loop(self.stage.shop, chores=[write_digest_if_due])
+        self.loop = Loop(self.stage.shop, chores=[write_digest_if_due, Retention()])
         self.tick = Outlasting(self.loop)
         self.loop.recover()
 

@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING
 from autopilot.config.logs import logger
 from autopilot.daemon import demand, leftovers, schedules
 from autopilot.daemon.store import retention as rows
+from autopilot.daemon.store import steps
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from sqlalchemy import Connection
+
+    from autopilot.config.clock import Clock
     from autopilot.daemon.schedules import Due
     from autopilot.daemon.shop import Shop
 
@@ -38,6 +42,7 @@ class _Pass:
     def __init__(self, shop: Shop, due: Due) -> None:
         """Begin; the cut-offs are those of this moment."""
         self.due = due
+        self.offset_ms = _offset_ms(shop.clock)
         self.rows = 0
         self.files = 0
         self.limit = ROWS_FIRST
@@ -54,6 +59,8 @@ class Retention:
 
     def __call__(self, shop: Shop) -> int | None:
         """Clear for a moment, if it is time; give when to go on (UTC epoch ms)."""
+        if self._pass is not None and abs(_offset_ms(shop.clock) - self._pass.offset_ms) > steps.NOTICED_MS:
+            self._pass = None  # the clock was set: its cut-offs mean something else now
         at, zone, now_ms = shop.settings.retention.at, demand.zone_of(shop.settings), shop.now_ms()
         if self._pass is None:
             with shop.store.read() as conn:
@@ -83,25 +90,45 @@ def _is_done(shop: Shop, under_way: _Pass) -> bool:
 
 
 def _steps(shop: Shop, under_way: _Pass) -> Iterator[None]:
-    retention, now_ms = shop.settings.retention, shop.now_ms()
-    cutoffs = rows.Cutoffs(
-        history_ms=now_ms - retention.history_days * _DAY_MS,
-        ledger_ms=now_ms - retention.ledger_days * _DAY_MS,
-        tickets_ms=now_ms - retention.tickets_days * _DAY_MS if retention.tickets_days else None,
-    )
+    retention = shop.settings.retention
+    with shop.store.read() as conn:
+        cutoffs = _cutoffs(shop, conn)
+        logs_ms = _before(shop, conn, retention.logs_days)
+        files_ms = _before(shop, conn, retention.files_days)
     for _ in _rows(shop, under_way, cutoffs):
         yield
     files = leftovers.clear(
         shop.store,
         shop.paths,
-        logs_before_ms=now_ms - retention.logs_days * _DAY_MS,
-        files_before_ms=now_ms - retention.files_days * _DAY_MS,
+        logs_before_ms=logs_ms,
+        files_before_ms=files_ms,
     )
     for removed in files:
         under_way.files += removed
         yield
     for _ in _given_back(shop):
         yield
+
+
+def _cutoffs(shop: Shop, conn: Connection) -> rows.Cutoffs:
+    kept, gc = shop.settings.retention, shop.settings.gc
+    every = (kept.history_days, kept.ledger_days, kept.tickets_days, kept.logs_days, kept.files_days)
+    return rows.Cutoffs(
+        now_ms=shop.now_ms(),
+        history_ms=_before(shop, conn, kept.history_days),
+        ledger_ms=_before(shop, conn, kept.ledger_days),
+        tickets_ms=_before(shop, conn, kept.tickets_days) if kept.tickets_days else None,
+        steps_ms=min(_before(shop, conn, days) for days in (*every, gc.keep_days)),
+    )
+
+
+def _before(shop: Shop, conn: Connection, days: int) -> int:
+    return steps.cutoff_ms(conn, shop.clock, days * _DAY_MS)
+
+
+def _offset_ms(clock: Clock) -> int:
+    """Give what only somebody who sets the clock changes."""
+    return clock.now_ms() - round(clock.elapsed_s() * MS_PER_S)
 
 
 def _rows(shop: Shop, under_way: _Pass, cutoffs: rows.Cutoffs) -> Iterator[None]:

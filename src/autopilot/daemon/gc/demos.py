@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.paths import paths_below
 from autopilot.config.removal import sizes
 from autopilot.daemon.demo.stage import MARK
+from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.item import Item
 from autopilot.daemon.gc.standing import DAY_MS
 from autopilot.schemas.units import MS_PER_S
@@ -25,7 +26,9 @@ def old_demo(desk: Desk, home: Path) -> Item | None:
     if home.is_symlink() or not mark.is_file() or mark.is_symlink():
         return None
     keep_days = desk.settings.gc.keep_days
-    age_days = (desk.clock.now_ms() - mark.lstat().st_mtime * MS_PER_S) / DAY_MS
+    with desk.store.read() as conn:
+        now_ms = standing.now_ms_for(desk, conn, keep_days)
+    age_days = (now_ms - mark.lstat().st_mtime * MS_PER_S) / DAY_MS
     may_go, why = True, f"a demo that nobody has played for {keep_days} days"
     if home.lstat().st_uid != os.geteuid():
         may_go, why = False, "it belongs to another user"

@@ -191,7 +191,8 @@ def _ask_again(desk: Desk, conn: Connection, item: Item) -> None:
         TransientError: it may not any more.
     """
     known = standing.find(conn, item.ticket or "")
-    keep_days, now_ms = desk.settings.gc.keep_days, desk.clock.now_ms()
+    keep_days = desk.settings.gc.keep_days
+    now_ms = standing.now_ms_for(desk, conn, keep_days)
     if known is None and item.kind == "run-repositories":
         raise TransientError("ticket-gone", f"{item.ticket} is not known any more")
     if known is not None and item.kind == "run-repositories":

@@ -51,7 +51,7 @@ def runs(desk: Desk, conn: Connection) -> Iterator[Item]:
         if (stranger := strange(folder)) is not None:
             yield Item(kind="foreign", path=folder, may_go=False, why=stranger)
         elif (attempt := queries_runs.attempt(conn, folder.name)) is None:
-            yield _orphan(desk, folder)
+            yield _orphan(desk, conn, folder)
         else:
             yield from _known(desk, conn, folder, ticket=attempt.ticket_id)
 
@@ -63,7 +63,9 @@ def _known(desk: Desk, conn: Connection, folder: Path, *, ticket: str) -> Iterat
     known = standing.find(conn, ticket)
     if not parts or known is None:
         return
-    verdict = standing.run_of(known, now_ms=desk.clock.now_ms(), keep_days=desk.settings.gc.keep_days)
+    keep_days = desk.settings.gc.keep_days
+    now_ms = standing.now_ms_for(desk, conn, keep_days)
+    verdict = standing.run_of(known, now_ms=now_ms, keep_days=keep_days)
     yield Item(
         kind="run-repositories",
         path=folder,
@@ -75,13 +77,15 @@ def _known(desk: Desk, conn: Connection, folder: Path, *, ticket: str) -> Iterat
     )
 
 
-def _orphan(desk: Desk, folder: Path) -> Item:
+def _orphan(desk: Desk, conn: Connection, folder: Path) -> Item:
     """Judge a run's folder that the store does not know, as after a queue was restored or given up."""
     spec = _spec_of(folder)
     if spec is None:
         why = "no run of ours: it holds no specification of that name"
         return Item(kind="foreign", path=folder, may_go=False, why=why)
-    verdict = standing.of_nobody(folder, now_ms=desk.clock.now_ms(), keep_days=desk.settings.gc.keep_days)
+    keep_days = desk.settings.gc.keep_days
+    now_ms = standing.now_ms_for(desk, conn, keep_days)
+    verdict = standing.of_nobody(folder, now_ms=now_ms, keep_days=keep_days)
     if verdict.may_go and worktree_made_by(desk, folder) is not None:
         verdict = Standing(may_go=False, why="its worktree is there, and goes first")
     return Item(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from autopilot.config import procinfo
-from autopilot.daemon.store import queries_runs, queries_tickets
+from autopilot.daemon.store import queries_runs, queries_tickets, steps
 from autopilot.schemas.errors import TicketError
 from autopilot.schemas.ids import canonical
 from autopilot.schemas.machine import State
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from autopilot.daemon.desk import Desk
     from autopilot.schemas.ticket import Ticket
 
 DAY_MS = 24 * 3600 * MS_PER_S
@@ -46,6 +47,11 @@ def is_name(name: str) -> bool:
 def find(conn: Connection, name: str) -> Ticket | None:
     """Find the ticket that a folder's name means; only the canonical form is one of ours."""
     return queries_tickets.ticket(conn, name) if is_name(name) else None
+
+
+def now_ms_for(desk: Desk, conn: Connection, days: int) -> int:
+    """Give the moment (UTC epoch ms) by which to tell what is really so many days old."""
+    return steps.cutoff_ms(conn, desk.clock, days * DAY_MS) + days * DAY_MS
 
 
 def worktree_of(conn: Connection, ticket: Ticket, *, now_ms: int, keep_days: int) -> Standing:

@@ -67,7 +67,8 @@ def _worktree(
     if record is None:
         why = "it belongs to no ticket" if known is None else "no run of ours wrote down that it made it"
         return Item(kind="foreign", path=folder, may_go=False, why=why)
-    now_ms, keep_days = desk.clock.now_ms(), desk.settings.gc.keep_days
+    keep_days = desk.settings.gc.keep_days
+    now_ms = standing.now_ms_for(desk, conn, keep_days)
     verdict = (
         standing.worktree_of(conn, known, now_ms=now_ms, keep_days=keep_days)
         if known is not None
@@ -140,8 +141,10 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _age_days(desk: Desk, path: Path) -> float:
+    with desk.store.read() as conn:
+        now_ms = standing.now_ms_for(desk, conn, _STALE_DAYS)
     try:
-        return (desk.clock.now_ms() - path.lstat().st_mtime * MS_PER_S) / DAY_MS
+        return (now_ms - path.lstat().st_mtime * MS_PER_S) / DAY_MS
     except OSError:
         return 0.0
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import and_, delete, or_, select, text
 
+from autopilot.daemon.store import queries_host, steps
 from autopilot.daemon.store.tables import ATTEMPTS, DEPENDENCIES, EXCHANGES, HISTORY, TICKETS
 from autopilot.daemon.store.tables_host import FIRINGS, GATES, IS_OPEN_DRAFT, LEDGER, PUBLICATIONS
 from autopilot.schemas.machine import FINAL_STATES
@@ -30,9 +31,12 @@ START: Cursor = (-1, -1)
 class Cutoffs:
     """UTC epoch ms: what is older may go. None: never."""
 
+    now_ms: int
     history_ms: int
     ledger_ms: int
     tickets_ms: int | None
+    steps_ms: int
+    """Steps of the clock: no later than any other cut-off, which is found by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,13 @@ def firings(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> B
     last: dict[str, int] = {}
     for name, nominal_ms in rows:
         last[name.split()[0]] = max(nominal_ms, last.get(name.split()[0], 0))
-    over = [row for row in rows if row.nominal_ms < min(cutoffs.history_ms, last[row.schedule.split()[0]])]
+    old = {steps.SCHEDULE: cutoffs.steps_ms}
+    over = [
+        row
+        for row in rows
+        for name in row.schedule.split()[:1]
+        if row.nominal_ms < min(old.get(name, cutoffs.history_ms), last[name])
+    ]
     for row in over:
         mine = and_(FIRINGS.c.schedule == row.schedule, FIRINGS.c.nominal_ms == row.nominal_ms)
         conn.execute(delete(FIRINGS).where(mine))
@@ -79,7 +89,7 @@ def firings(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> B
 def tickets(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> Batch:
     """Remove whole tickets, where the operator wants that, with everything that hangs on them.
 
-    One that a ticket still waits for stays, and one whose draft is open.
+    One that a ticket still waits for stays, one whose draft is open, and one whose money still counts.
     """
     if cutoffs.tickets_ms is None:
         return Batch(0, None)
@@ -92,7 +102,7 @@ def tickets(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> B
         select(TICKETS.c.short_id, TICKETS.c.updated_ms).where(mine).order_by(TICKETS.c.short_id).limit(few)
     ).all()
     old = [row.short_id for row in rows if row.updated_ms < cutoffs.tickets_ms]
-    free = [] if not old else _free(conn, old)
+    free = [] if not old else _free(conn, old, cutoffs.now_ms)
     _forget(conn, free)
     if len(rows) == few:
         return Batch(len(free), (state, rows[-1].short_id))
@@ -158,7 +168,7 @@ def _delete(conn: Connection, table: Table, ids: Sequence[int]) -> int:
     return len(ids)
 
 
-def _free(conn: Connection, numbers: Sequence[int]) -> list[int]:
+def _free(conn: Connection, numbers: Sequence[int], now_ms: int) -> list[int]:
     """Choose those that nothing needs any more."""
     waiting = (
         select(DEPENDENCIES.c.depends_on)
@@ -166,7 +176,11 @@ def _free(conn: Connection, numbers: Sequence[int]) -> list[int]:
         .where(DEPENDENCIES.c.depends_on.in_(numbers), ~_IS_OVER)
     )
     in_review = select(PUBLICATIONS.c.ticket).where(PUBLICATIONS.c.ticket.in_(numbers), IS_OPEN_DRAFT)
-    needed = {*conn.execute(waiting).scalars(), *conn.execute(in_review).scalars()}
+    counts = or_(ATTEMPTS.c.finished_ms.is_(None), steps.is_recent(ATTEMPTS.c.finished_ms))
+    paid = select(ATTEMPTS.c.ticket).where(ATTEMPTS.c.ticket.in_(numbers), counts)
+    day = {"since_ms": queries_host.since_ms(now_ms), "now_ms": now_ms}
+    found = (conn.execute(waiting), conn.execute(in_review), conn.execute(paid, day))
+    needed = {number for rows in found for number in rows.scalars()}
     return [number for number in numbers if number not in needed]
 
 

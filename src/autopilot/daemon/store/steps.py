@@ -49,6 +49,7 @@ NOTICED_MS = 30 * MS_PER_S
 _SLACK_MS = 60 * MS_PER_S
 _BEFORE, _AFTER = FIRINGS.c.fired_ms, FIRINGS.c.nominal_ms
 _IS_STEP = and_(FIRINGS.c.schedule == SCHEDULE, bindparam("since_ms") < _AFTER)
+_FURTHEST = select(func.coalesce(func.max(_AFTER - _BEFORE), 0)).where(_IS_STEP, _AFTER > _BEFORE)
 _KNOWN = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == SCHEDULE, bindparam("at_ms") == _AFTER)
 _SEEN = select(_AFTER, _BEFORE)
 _IS_SEEN = FIRINGS.c.schedule.between(f"{SEEN} ", f"{SEEN} ~")  # what the key finds
@@ -65,16 +66,25 @@ def is_recent(finished_ms: Column[int]) -> ColumnElement[bool]:
     """
     since_ms: BindParameter[int] = bindparam("since_ms")
     step = select(FIRINGS.c.schedule).where(_IS_STEP)
-    furthest = select(func.coalesce(func.max(_AFTER - _BEFORE), 0)).where(_IS_STEP, _AFTER > _BEFORE)
     older = and_(finished_ms <= _BEFORE, finished_ms > since_ms - (_AFTER - _BEFORE))
     is_plain = finished_ms <= bindparam("now_ms") + _SLACK_MS
     return and_(
-        finished_ms > since_ms - furthest.scalar_subquery(),  # what an index can find
+        finished_ms > since_ms - _FURTHEST.scalar_subquery(),  # what an index can find
         or_(
             and_(finished_ms > since_ms, or_(is_plain, exists(step.where(_AFTER < _BEFORE)))),
             exists(step.where(_AFTER > _BEFORE, older)),
         ),
     )
+
+
+def cutoff_ms(conn: Connection, clock: Clock, age_ms: int) -> int:
+    """Give the moment (UTC epoch ms) before which all is older than `age_ms` of time that really passed.
+
+    What was stamped before a step ahead is younger than it looks, until that step is as old itself.
+    """
+    since_ms = clock.now_ms() - age_ms - max(0, _unseen_ms(conn, clock) or 0)
+    ahead_ms: int = conn.execute(_FURTHEST, {"since_ms": since_ms}).scalar_one()
+    return since_ms - ahead_ms
 
 
 def record(store: Store, set_ms: int, *, now_ms: int) -> bool:
