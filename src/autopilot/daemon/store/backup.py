@@ -62,7 +62,8 @@ def make(
         with _alone(folder):
             for left_over in folder.glob(f".*{_PART}"):
                 left_over.unlink()
-            return write(database, folder / copies.name_of(schema, taken_ms, kind), stop=stop)
+            name = copies.name_of(schema, taken_ms, kind, number=copies.next_number(folder))
+            return write(database, folder / name, stop=stop)
 
 
 def write(database: Path, target: Path, *, stop: threading.Event | None = None) -> Copy:

@@ -33,7 +33,7 @@ CONTRADICTION = (
 """Finds an unfinished ticket whose history ends elsewhere; holds for every schema."""
 _NAME = re.compile(
     r"^autopilot-(?P<schema>\w+)-(?P<day>\d{4}-\d\d-\d\d)T(?P<h>\d\d)(?P<m>\d\d)(?P<s>\d\d\.\d{3})Z"
-    r"\.(?P<kind>daily|migration|manual)\.db$"
+    r"\.(?P<kind>daily|migration|manual)(?:\.(?P<number>\d+))?\.db$"
 )
 _NS_PER_MS = 1_000_000
 
@@ -57,9 +57,21 @@ class Copy:
         return dict(self.rows).get("tickets", 0)
 
 
-def name_of(schema: str, taken_ms: int, kind: Kind) -> str:
-    """Name a copy, so that names sort by age within a schema."""
-    return f"autopilot-{schema}-{iso_utc(taken_ms).replace(':', '')}.{kind}.db"
+def name_of(schema: str, taken_ms: int, kind: Kind, *, number: int | None = None) -> str:
+    """Name a copy; its number says which is the newest of a folder, whatever the clock was set to."""
+    end = kind if number is None else f"{kind}.{number}"
+    return f"autopilot-{schema}-{iso_utc(taken_ms).replace(':', '')}.{end}.db"
+
+
+def next_number(folder: Path) -> int:
+    """Give the number of the next copy of a folder."""
+    return 1 + max(map(_number, folder.glob("*.db")), default=0)
+
+
+def _number(path: Path) -> int:
+    """Give the number of a copy; 0 for one without, which is older than any that has one."""
+    match = _NAME.match(path.name)
+    return int(match["number"] or 0) if match else 0
 
 
 def kind_of(path: Path) -> str:
@@ -69,9 +81,9 @@ def kind_of(path: Path) -> str:
 
 
 def in_folder(folder: Path) -> list[Path]:
-    """List what may be a copy, the newest first."""
+    """List what may be a copy, the newest first: by number, and by age only those that have none."""
     found = [path for path in folder.glob("*.db") if path.is_file()]
-    return sorted(found, key=lambda path: (taken_ms(path), path.name), reverse=True)
+    return sorted(found, key=lambda path: (_number(path), taken_ms(path), path.name), reverse=True)
 
 
 def newest_good(folder: Path, *, is_wanted: Callable[[Copy], bool] = lambda _: True) -> Copy | None:
