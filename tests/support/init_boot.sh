@@ -26,6 +26,9 @@ for target in sysinit basic night; do
     printf '[Unit]\nDescription=%s\nDefaultDependencies=no\nAllowIsolate=yes\n' $target \
         >/etc/systemd/system/$target.target
 done
+# What PAM's module for systemd sets at a log-in; it is a package of its own.
+mkdir /etc/systemd/system/user@.service.d
+printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%%i\n' >/etc/systemd/system/user@.service.d/runtime.conf
 # An interpreter, or the code, may lie below a folder that is closed to others: such a folder is covered by an empty
 # one in which only what is needed stands.
 number=0
