@@ -98,6 +98,7 @@ def test_there_are_enough_attempts_and_each_has_a_name_of_its_own() -> None:
 
 @pytest.mark.field_report("AGT-018")
 @pytest.mark.field_report("AGT-038")
+@pytest.mark.field_report("SEC-002")
 @pytest.mark.field_report("SEC-014")
 @pytest.mark.field_report("SEC-015")
 def test_nothing_gets_out_of_the_sandbox(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:

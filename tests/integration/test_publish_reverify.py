@@ -115,6 +115,13 @@ def test_the_credential_is_not_read_while_the_repositorys_code_runs(
     assert seen.read_text() == ""
 
 
+def test_a_draft_whose_run_had_no_sandbox_says_so(tmp_path: Path) -> None:
+    publication = local_publication(tmp_path)
+    run_publisher(publication.with_spec(sandbox=OPEN))
+    (record,) = (tmp_path / "state" / "forge" / "demo").rglob("*.json")
+    assert "**Sandbox: none.**" in record.read_text()
+
+
 def test_the_commands_come_from_the_base_and_not_from_the_commit(tmp_path: Path) -> None:
     publication = local_publication(tmp_path)
     liar = {".autopilot.toml": 'stack = "unknown"\n[commands]\nbuild = ["true"]\ntest = ["true"]\n'}

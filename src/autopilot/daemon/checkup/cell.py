@@ -23,11 +23,7 @@ _NAME = "sandbox"
 
 
 def sandbox(paths: Paths, clock: Clock) -> Check:
-    """Try the sandbox that runs will have; without one the night does not begin.
-
-    Raises:
-        ConfigError: its settings would show what is ours.
-    """
+    """Try the sandbox that runs will have; without one the night does not begin."""
     spec = _wanted(paths)
     if spec.kind == "none":
         seen = "none, as configured: agents and tests run as you and can reach whatever you can"

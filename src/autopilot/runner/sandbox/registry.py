@@ -25,7 +25,6 @@ from autopilot.runner.sandbox.none import NoSandbox
 from autopilot.runner.sandbox.seatbelt import Seatbelt
 from autopilot.runner.sandbox.seccomp import call_filter
 from autopilot.runner.sandbox.toolchain import Toolchain
-from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from autopilot.config.clock import Clock
@@ -39,18 +38,14 @@ _NONE = 'or, to work without any, [sandbox] kind = "none"'
 
 
 def open_sandbox(spec: SandboxSpec, clock: Clock) -> Sandbox:
-    """Give the sandbox that is wanted, tried out; one that refuses everything where there is none.
-
-    Raises:
-        ConfigError: something may be read that would show what is ours.
-    """
+    """Give the sandbox that is wanted, tried out; one that refuses everything where there is none."""
     if spec.kind == "none":
         return NoSandbox(_bounds(spec))
     toolchain = Toolchain(_home(), spec.sealed)
     for place in spec.readable:
         if not toolchain.is_showable(place):
-            what = f"[sandbox] readable names {place}, which is or holds what no agent may see"
-            raise ConfigError("sandbox-readable-too-wide", what, hint="name a folder further down")
+            why = f"[sandbox] readable names {place}, which is or holds what no agent may see"
+            return Missing(why, "name a folder further down")
     if spec.kind == "seatbelt" or (spec.kind == "auto" and seatbelt.is_here()):
         return _seatbelt(spec, toolchain, clock)
     if spec.kind == "bubblewrap":

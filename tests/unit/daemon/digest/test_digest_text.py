@@ -51,6 +51,13 @@ def ticket(number: int = 1, state: State = State.QUEUED, **facts: object) -> Tic
     return Ticket.model_validate({**base, **facts})
 
 
+def test_a_night_without_a_sandbox_says_so_at_once() -> None:
+    assert "Sandbox: none" not in render.markdown(QUIET)
+    text = render.markdown(replace(QUIET, sandbox="none"))
+    assert "**Sandbox: none**" in text.split("\n## ")[0]
+    assert render.as_json(replace(QUIET, sandbox="none"))["sandbox"] == "none"
+
+
 @pytest.mark.covers("G04")
 def test_a_night_with_nothing_still_has_a_digest() -> None:
     text = render.markdown(QUIET)

@@ -1,0 +1,98 @@
+"""What is shown for the sake of programs: their installations, and never a home or what is ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from autopilot.runner.sandbox.toolchain import Toolchain
+
+
+def program(path: Path, *, link: Path | None = None) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if link is None:
+        path.write_text("#!/bin/sh\n")
+    else:
+        path.symlink_to(link)
+    return path
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "person"
+    for name in (".ssh", ".local/share/keyrings", ".config/gh", ".cargo"):
+        (home / name).mkdir(parents=True)
+    return home
+
+
+def shown(home: Path, *folders: Path, sealed: tuple[Path, ...] = ()) -> set[Path]:
+    """What a PATH of these folders needs below the test's own folder."""
+    found = Toolchain(home, sealed).needed(":".join(map(str, folders)))
+    return {each for each in found if each.is_relative_to(home.parent)}
+
+
+def test_an_installation_is_shown_whole(home: Path) -> None:
+    node = home / ".nvm/versions/node/v20"
+    program(node / "bin/node")
+    (node / "lib").mkdir()
+    assert shown(home, node / "bin") == {node}
+
+
+def test_of_a_folder_where_keys_lie_beside_programs_only_the_programs_are_shown(home: Path) -> None:
+    tool = program(home / ".local/bin/tool")
+    (home / ".local/lib").mkdir()
+    assert shown(home, tool.parent) == {home / ".local/bin"}
+
+
+def test_a_folder_in_the_home_itself_does_not_show_the_home(home: Path) -> None:
+    tool = program(home / "bin/tool")
+    (home / "lib").mkdir()
+    assert shown(home, tool.parent) == {home / "bin"}
+
+
+def test_a_token_beside_the_programs_of_a_tool_is_not_shown(home: Path) -> None:
+    cargo = program(home / ".cargo/bin/cargo")
+    (home / ".cargo/credentials.toml").write_text("token")
+    (home / ".cargo/lib").mkdir()
+    assert shown(home, cargo.parent) == {home / ".cargo/bin"}
+
+
+def test_what_a_link_leads_to_is_shown_too(home: Path) -> None:
+    real = program(home / ".local/share/agent/versions/2.1.0/agent")
+    link = program(home / ".local/bin/agent", link=real)
+    assert shown(home, link.parent) == {link.parent, real.parent}
+
+
+def test_a_virtual_environment_brings_the_python_that_it_was_made_from(home: Path, tmp_path: Path) -> None:
+    base = tmp_path / "pythons/3.12"
+    (base / "lib").mkdir(parents=True)
+    real = program(base / "bin/python3.12")
+    venv = tmp_path / "project/.venv"
+    program(venv / "bin/python", link=real)
+    (venv / "pyvenv.cfg").write_text("")
+    assert shown(home, venv / "bin") == {venv, base}
+
+
+@pytest.mark.parametrize("name", ["", "state", "state/runs", "bin"])
+def test_nothing_of_ours_is_shown_nor_what_holds_it(home: Path, tmp_path: Path, name: str) -> None:
+    sealed = tmp_path / "ours/state"
+    program(tmp_path / "ours" / name / "bin/tool")
+    (tmp_path / "ours" / name / "lib").mkdir(exist_ok=True)
+    found = shown(home, tmp_path / "ours" / name / "bin", sealed=(sealed,))
+    assert not any(sealed.is_relative_to(each) or each.is_relative_to(sealed) for each in found)
+
+
+@pytest.mark.parametrize("name", ["", ".ssh", ".ssh/keys", ".local", ".local/share", ".config", ".cargo"])
+def test_an_operator_cannot_name_a_home_or_its_secrets_as_readable(home: Path, name: str) -> None:
+    (home / ".cargo/credentials.toml").write_text("token")
+    assert not Toolchain(home).is_showable(home / name)
+
+
+@pytest.mark.parametrize("name", [".rustup", ".local/share/mise", "sdk/android"])
+def test_an_operator_may_name_a_folder_further_down(home: Path, name: str) -> None:
+    assert Toolchain(home).is_showable(home / name)
+
+
+def test_a_relative_or_missing_entry_of_path_shows_nothing(home: Path) -> None:
+    assert Toolchain(home).needed("bin:.:") == Toolchain(home).needed("/no/such/folder")
