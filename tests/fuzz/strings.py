@@ -88,7 +88,10 @@ def _command(chance: random.Random) -> str:
         body = "".join(
             chance.choice(("git push\n", "x `id`\n", "EOF \n", " EOF\n", "\n", "'\n")) for _ in range(2)
         )
-        text += f" <<'EOF'{chance.choice(('', ' | aa', ' && bb', '; aa', ' > f'))}\n{body}EOF"
+        mark = chance.choice(
+            ("<<'EOF'", "<<'EOF'", "<< 'EOF'", '<<"EOF"', "<<EOF", "<<-'EOF'", "<<\\EOF", "<<'EO'F")
+        )
+        text += f" {mark}{chance.choice(('', ' | aa', ' && bb', '; aa', ' > f'))}\n{body}EOF"
     return text
 
 

@@ -87,7 +87,6 @@ def test_a_question_that_is_none_is_refused(service: GuardService, question: byt
     assert done.stderr
 
 
-@pytest.mark.covers("H21")
 def test_without_a_guard_everything_is_refused(tmp_path: Path, tree: Path) -> None:
     question = event("Bash", tree, command="ls")
     assert ask(tmp_path / "nobody.sock", question).returncode == 2
@@ -153,7 +152,6 @@ class Slow(GuardService):
 
 
 @pytest.mark.field_report("DMN-040")
-@pytest.mark.covers("H21")
 def test_a_fault_of_the_guard_is_a_refusal_and_not_its_end(tmp_path: Path, tree: Path) -> None:
     context = GuardContext(str(tree), str(tmp_path / "tmp"))
     with Broken(context, tmp_path / "guard.sock", clock=SystemClock()) as service:

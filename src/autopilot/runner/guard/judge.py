@@ -63,7 +63,7 @@ def _text(request: GuardRequest, *names: str) -> str:
 def _folder(request: GuardRequest, context: GuardContext, places: Places) -> str:
     if request.cwd is None:
         return places.worktree
-    cwd = posixpath.normpath(request.cwd)
+    cwd = posixpath.normpath(posixpath.join(places.worktree, request.cwd))
     Act(context, places, folders=(places.worktree,), written=frozenset()).read(Word(cwd))
     return cwd
 
@@ -102,9 +102,9 @@ def _patch(request: GuardRequest, context: GuardContext, places: Places) -> froz
 def _read(request: GuardRequest, context: GuardContext, places: Places) -> frozenset[str]:
     folder = _folder(request, context, places)
     act = Act(context, places, folders=(folder,), written=frozenset())
-    for name in ("file_path", "notebook_path", "path"):
-        value = request.given.get(name)
-        if value is not None:
+    names = ("file_path", "notebook_path", "path", *(("pattern",) if request.tool == "Glob" else ("glob",)))
+    for name in names:
+        if request.given.get(name) is not None:
             act.read(Word(_text(request, name)))
     return frozenset()
 

@@ -280,3 +280,21 @@ def test_a_tool_without_its_input_is_refused(tool: str) -> None:
 def test_the_tools_own_background_and_its_way_out_of_the_sandbox_are_refused() -> None:
     for extra in ({"run_in_background": True}, {"dangerouslyDisableSandbox": True}):
         assert not GUARD.decide(GuardRequest("Bash", {"command": "ls", **extra})).allowed
+
+
+def test_what_is_looked_for_lies_in_the_worktree() -> None:
+    def allowed(tool: str, **given: object) -> bool:
+        return GUARD.decide(GuardRequest(tool, given)).allowed
+
+    assert allowed("Read", file_path="src/a.py")
+    assert allowed("Glob", pattern="**/*.py")
+    assert allowed("Glob", pattern="*.md", path="docs")
+    assert allowed("Grep", pattern="^/etc/[a-z]+", path="/w/T-1/src", glob="*.py")
+    assert not allowed("Read", file_path="/etc/passwd")
+    assert not allowed("Read", file_path=".env")
+    assert not allowed("Glob", pattern="../**")
+    assert not allowed("Glob", pattern="/etc/*")
+    assert not allowed("Glob", pattern="**/.env*")
+    assert not allowed("Grep", pattern="x", path="..")
+    assert not allowed("Grep", pattern="KEY", glob=".env")
+    assert not allowed("LS", path="/w")
