@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.load import load
 from autopilot.config.paths import find_paths
 from autopilot.daemon.checkup import cell, configured, host, leases, service
+from autopilot.daemon.checkup.account import own_account
 from autopilot.daemon.checkup.check import Check, blocked
 from autopilot.schemas.errors import AutopilotError
 
@@ -29,7 +30,7 @@ def check_all(clock: Clock) -> tuple[Check, ...]:
     lines += _looked("database", lambda: [host.database(paths, clock)])
     lines += [*leases.overdue(paths, clock), host.backups(paths, clock)]
     lines += [host.sleep_lock(), host.sqlite(), *_looked("sandbox", lambda: [cell.sandbox(paths, clock)])]
-    lines += [host.daemon(paths)]
+    lines += [own_account(), host.daemon(paths)]
     return tuple(lines)
 
 
