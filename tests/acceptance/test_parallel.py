@@ -12,6 +12,7 @@ from tests.acceptance.conftest import MakePerson
 from tests.support import agents
 from tests.support.agents import Agent, write_agent
 from tests.support.person import Person, Steps
+from tests.support.reach import OPEN
 from tests.support.small_project import small_project, small_repo
 from tests.support.wait import wait_until
 
@@ -65,7 +66,9 @@ def test_six_tickets_on_two_repositories_run_two_at_a_time_in_their_order(
         for name in ("shop", "till")
     }
     meeting = {"shop": meets(programs, "shop", "till"), "till": meets(programs, "till", "shop")}
-    person = make_person(repos=repos, agents=meeting, max_parallel_agents=2, per_repo_parallel=1)
+    person = make_person(
+        repos=repos, agents=meeting, max_parallel_agents=2, per_repo_parallel=1, sandbox=OPEN
+    )
     low, plain, urgent = (
         person.adds("--repo=shop", f"--priority={how}", "Mend it") for how in ("low", "normal", "urgent")
     )

@@ -54,6 +54,7 @@ def test_the_progress_lines_tell_what_happened_in_order(publication: Publication
         "staging",
         "ancestry",
         "content",
+        "packages",
         "secrets",
         "ledger",
         "reverify",

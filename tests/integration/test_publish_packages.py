@@ -1,0 +1,80 @@
+"""A lock file or a registry's setting that names a new place does not leave the machine by itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from autopilot.publish.checks.packages import hosts_in
+from autopilot.publish.context import Findings
+from autopilot.schemas.network import NetworkSpec
+from tests.support.publication import Publication, commit, local_publication
+from tests.support.publisher import look
+
+USUAL = NetworkSpec(registry_hosts=("registry.npmjs.org", "files.pythonhosted.org"))
+
+
+def npm_lock(*resolved: str) -> str:
+    packages = {
+        f"node_modules/p{number}": {"resolved": url, "funding": {"url": "https://money.example/p"}}
+        for number, url in enumerate(resolved)
+    }
+    return json.dumps({"lockfileVersion": 3, "packages": packages}, indent=2)
+
+
+@pytest.fixture
+def publication(tmp_path: Path) -> Publication:
+    return local_publication(tmp_path)
+
+
+def packages(publication: Publication, files: dict[str, str]) -> Findings:
+    """What the check says of a commit with these files."""
+    publication.changed["network"] = USUAL.model_dump()
+    return look(publication.with_head(commit(publication, files)), "staging", "packages")["packages"]
+
+
+@pytest.mark.field_report("SEC-007")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("package-lock.json", npm_lock("https://evil.example/p/-/p-1.0.0.tgz")),
+        ("web/package-lock.json", npm_lock("https://registry.npmjs.org@evil.example/p.tgz")),
+        ("yarn.lock", 'p@1:\n  resolved "https://EVIL.example/p.tgz#abc"\n'),
+        (".npmrc", "registry=https://evil.example/\n"),
+        ("requirements.txt", "--extra-index-url https://user:x@evil.example/simple\nrequests==2.0\n"),
+        ("uv.lock", '[[package]]\nsource = { registry = "https://evil.example/simple" }\n'),
+        ("Cargo.lock", 'source = "git+ssh://git@evil.example/x?rev=1#2"\n'),
+        ("package-lock.json", npm_lock("git+ssh://git@evil.example/x.git#1")),
+    ],
+)
+def test_a_new_place_for_packages_refuses_the_publication_and_is_named(
+    publication: Publication, path: str, text: str
+) -> None:
+    (reason,) = packages(publication, {path: text}).reasons
+    assert "evil.example" in reason
+    assert path in reason
+
+
+def test_places_that_were_named_before_or_are_listed_are_no_news(publication: Publication) -> None:
+    ordinary = npm_lock("https://registry.npmjs.org/p/-/p-1.0.0.tgz")
+    assert packages(publication, {"package-lock.json": ordinary}).reasons == ()
+    publication.changed["network"] = {"registry_hosts": []}
+    first = commit(publication, {"package-lock.json": ordinary})
+    assert (
+        "registry.npmjs.org"
+        in look(publication.with_head(first), "staging", "packages")["packages"].reasons[0]
+    )
+
+
+def test_only_what_packages_are_taken_from_counts() -> None:
+    assert hosts_in("package-lock.json", npm_lock("https://a.example/x").encode()) == {"a.example"}
+    assert hosts_in("uv.lock", b'url = "https://B.example:8443/x"\n# //c.example/y') == {
+        "b.example",
+        "c.example",
+    }
+    assert hosts_in("requirements.txt", b"x @ git+https://t:o@d.example/x\ngit@e.example:x/y") == {
+        "d.example",
+        "e.example",
+    }
