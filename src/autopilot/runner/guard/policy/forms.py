@@ -63,6 +63,8 @@ class Given(NamedTuple):
 
 _TOKEN = re.compile(r"(?P<dashes>--?)(?P<name>[^:=\[]+)(?P<value>\[?[:=](?P<kind>[^\]]+)\]?)?")
 _NUMBER = re.compile(r"-[0-9]+")
+_NEGATIVE = re.compile(r"-[0-9]")
+_TAKES_DASHES = frozenset({"-e", "--regexp", "-S", "-G", "--grep", "-m", "--message"})
 _BARE_NUMBER = "-NUM"
 
 
@@ -166,7 +168,14 @@ class _Reader:
     def _next(self, name: str) -> Word:
         if not self._waiting:
             raise Refused("value-missing", f"{self._call.name} {name} needs a value")
-        return self._waiting.pop(0)
+        word = self._waiting.pop(0)
+        is_option_like = len(word.text) > 1 and word.text.startswith("-") and not _NEGATIVE.match(word.text)
+        if is_option_like and name not in _TAKES_DASHES:
+            # Should a row be wrong about a value, this word would be an option that nobody judged.
+            raise Refused(
+                "value", f"{self._call.name} {name} {word.text}: a value does not begin with a dash"
+            )
+        return word
 
     def _take(self, name: str, option: Option, value: Word) -> None:
         if option.value is not None:

@@ -44,6 +44,8 @@ def python(call: Call) -> None:
     if len(args) == 1 and args[0].text in {"--version", "-V", "-VV"}:
         return
     for index, word in enumerate(args):
+        if word.text == "-m" and index and args[index - 1].text.endswith(("W", "X")):
+            raise Refused("inline-program", f"{call.name}: write the value of -W or -X right behind it")
         if word.text == "-m":
             _INTERPRETER.read(call._replace(args=args[:index]))
             _module(call.after(index + 1))

@@ -26,7 +26,7 @@ def _interpreter(flags: str, checks: str = "") -> Policy:
         given = form.read(call)
         if given.has("--version", "-v") and not given.operands:
             return
-        if not given.operands or given.operands[0].text == "-":
+        if not given.operands or given.operands[0].text == "-" or given.operands[0].text.startswith("+"):
             raise Refused(
                 "inline-program", f"{call.name}: no program on the command line or on standard input"
             )
