@@ -1,4 +1,4 @@
-"""One life of the daemon: built as `app` builds it; its waiting is what lets the world go on."""
+"""One life of the daemon: its chores are those that write; its waiting is what lets the world go on."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.inbox import Inbox, Message
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
+from autopilot.daemon.retention import Retention
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.vitals import Vitals
@@ -51,7 +52,7 @@ class Life:
     def live(self) -> None:
         """Recover and judge until it is done, or dies."""
         drafts = Drafts(self._supervisor())
-        chores = (drafts, partial(write_digest_if_due, is_ready=drafts.are_told))
+        chores = (drafts, partial(write_digest_if_due, is_ready=drafts.are_told), Retention())
         loop = Loop(self.shop, chores=chores)
         poll_s = self.shop.settings.daemon.poll_s
         # As `app.py` does: read before recovery, so that a clock that is set meanwhile is noticed.
