@@ -166,7 +166,8 @@ def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Even
         control.start()
         shop.store.check(is_asked_to_end=lambda: inbox.is_stop_asked)
         logger("daemon").info(Event.STORE_CHECKED, state=str(shop.paths.state))
-    loop.recover()
+    with loop.patience():
+        loop.recover()
     ready.set()
     if not is_large:
         control.start()

@@ -18,12 +18,31 @@ from autopilot.schemas.machine import State, Trigger, WaitingFor, target
 from autopilot.schemas.ticket import Hold
 
 if TYPE_CHECKING:
+    from autopilot.config.clock import Clock
     from autopilot.daemon.shop import Shop
     from autopilot.schemas.ticket import Ticket
 
 _HINT = "see: autopilot logs {ticket}; then: autopilot retry {ticket}"
 _MAX_REASON_CHARS = 500
 _MAX_TRACE_CHARS = 3500
+_SILENCE_S = 600.0
+
+
+class Complaints:
+    """Logs faults; the same one again only after a while, for ticks come as often as once a second."""
+
+    def __init__(self, clock: Clock) -> None:
+        """Begin with nothing told."""
+        self._clock = clock
+        self._told_s: dict[str, float] = {}
+
+    def tell(self, event: Event, error: Exception, **facts: str) -> None:
+        """Log a fault with its trace, and what it is about."""
+        text, now_s = repr((event, facts, repr(error))), self._clock.monotonic_s()
+        fresh = {told: at_s for told, at_s in self._told_s.items() if now_s - at_s < _SILENCE_S}
+        if text not in fresh:
+            logger("daemon").error(event, **facts, **told(error))
+        self._told_s = {text: now_s, **fresh}
 
 
 def told(error: BaseException) -> dict[str, str]:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from autopilot.config.logs import logger
-from autopilot.daemon import faults, launching, publishing, recover, running
+from autopilot.daemon import faults, launching, live, publishing, recover, running
 from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
 from autopilot.daemon.standstill import Alarm
@@ -21,6 +21,7 @@ from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
 
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.shop import Shop
@@ -30,7 +31,8 @@ T = TypeVar("T")
 
 MAX_PUBLISHERS = 2
 _DRAIN_LOOK_S = 1.0
-_SILENCE_S = 600.0
+TURN_S = 20.0
+"""How long one turn of the loop waits for the database, however much it writes: no watchdog must bite."""
 _FATAL_PREFIX = "database-"
 _BUSY = "database-busy"
 FULL = "database-full"
@@ -64,10 +66,10 @@ class Loop:
         self._leases = Leasing()
         self._alarm = Alarm()
         self._broken: dict[str, Hold] = {}
-        self._is_in_time = False
+        self._is_in_time, self._owes_adoption = False, False
         self._stops = 0
         self._drain_until_s = 0.0
-        self._told_s: dict[str, float] = {}
+        self._complaints = faults.Complaints(shop.clock)
 
     @property
     def is_draining(self) -> bool:
@@ -87,16 +89,15 @@ class Loop:
         left_s = round(self._drain_until_s - self._shop.clock.monotonic_s(), 3)
         return left_s if left_s > 0 else _DRAIN_LOOK_S
 
+    def patience(self) -> AbstractContextManager[None]:
+        """Bound how long all that is written in the block waits for the database."""
+        return self._shop.store.patience(TURN_S)
+
     def recover(self) -> None:
         """Adopt what an earlier daemon left running and judge the rest; before any claim."""
-        shop = self._shop
-        with shop.store.read() as conn:
-            runs, publications = queries_runs.running(conn), queries_runs.publishing(conn)
-        for run in runs:
-            self._guard(run.ticket, partial(running.adopt, shop, run))
-        for publication in publications:
-            self._guard(publication.ticket, partial(publishing.adopt, shop, publication))
-        self._contain(partial(recover.tell_orphans, shop))
+        self._owes_adoption = True
+        self._contain(self._adopt)
+        self._contain(partial(recover.tell_orphans, self._shop))
         try:
             is_in_time = self.catch_up()
         except TransientError as error:
@@ -105,6 +106,13 @@ class Loop:
             is_in_time = False
         if is_in_time:
             self._contain(self._judge)
+
+    def _adopt(self) -> None:
+        """Watch what nobody watches; owed for as long as not every row could be read."""
+        found = live.look(self._shop, self._contain)
+        for ticket, adopt in found.adoptions(self._shop):
+            self._guard(ticket, adopt)
+        self._owes_adoption = not found.is_whole
 
     def catch_up(self) -> bool:
         """Notice what the clock did while no daemon ran; before anything is judged by it.
@@ -206,14 +214,14 @@ class Loop:
 
     def _judge(self) -> None:
         shop = self._shop
-        with shop.store.read() as conn:
-            runs, publications = queries_runs.running(conn), queries_runs.publishing(conn)
-        shop.supervisor.forget_strangers(
-            {*(run.attempt.run_id for run in runs), *(each.publication.id for each in publications)}
-        )
-        for run in runs:
+        if self._owes_adoption:
+            self._adopt()
+        found = live.look(shop, self._contain)
+        if found.is_whole:
+            shop.supervisor.forget_strangers(found.keys)
+        for run in found.runs:
             self._guard(run.ticket, partial(running.step, shop, run))
-        for publication in publications:
+        for publication in found.publications:
             self._guard(publication.ticket, partial(publishing.step, shop, publication))
 
     def _launch(self) -> int | None:
@@ -242,7 +250,7 @@ class Loop:
         except Exception as error:
             if is_fatal(error):
                 raise
-            self._tell_failed(error)
+            self._complaints.tell(Event.TICK_FAILED, error)
             is_unreadable = isinstance(error, ValueError | TypeError)
         if is_unreadable:  # not above: the error holds on to the cursor that failed, and that to its snapshot
             self._mend_rows()
@@ -255,15 +263,7 @@ class Loop:
         except Exception as error:
             if is_fatal(error):
                 raise
-            self._tell_failed(error)
-
-    def _tell_failed(self, error: Exception) -> None:
-        """Log a fault; the same one again only after a while, for ticks come as often as once a second."""
-        told, now_s = faults.told(error), self._shop.clock.monotonic_s()
-        fresh = {text: at_s for text, at_s in self._told_s.items() if now_s - at_s < _SILENCE_S}
-        if told["error"] not in fresh:
-            logger("daemon").error(Event.TICK_FAILED, **told)
-        self._told_s = {told["error"]: now_s, **fresh}
+            self._complaints.tell(Event.TICK_FAILED, error)
 
     def _guard(self, ticket: Ticket, act: Callable[[], object]) -> None:
         """Let one ticket's fault stop that ticket, with its reason, and nothing else."""
@@ -274,12 +274,10 @@ class Loop:
         except Exception as error:
             if is_fatal(error):
                 raise
-            if _is_busy(
-                error
-            ):  # no fault of the ticket's: what its child left is still there at the next tick
-                self._tell_failed(error)
+            if _is_busy(error):  # not the ticket's fault: what its child left is there at the next tick
+                self._complaints.tell(Event.TICK_FAILED, error)
                 return
-            logger("daemon").error(Event.TICKET_FAULTED, ticket=ticket.id, **faults.told(error))
+            self._complaints.tell(Event.TICKET_FAULTED, error, ticket=ticket.id)
             self._set_apart(ticket, error)
 
     def _set_apart(self, ticket: Ticket, error: Exception) -> None:

@@ -53,6 +53,10 @@ class Outlasting:
             AutopilotError: the store failed otherwise, or the daemon is on its way out: the next one goes on.
         """
         self._hear(messages)
+        with self._loop.patience():
+            return self._turn()
+
+    def _turn(self) -> int | None:
         try:
             if not self._has_followed():
                 return None  # started by a clock that is not followed, a day's money is free

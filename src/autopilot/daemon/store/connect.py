@@ -16,6 +16,7 @@ from sqlalchemy import URL, create_engine, event
 from sqlalchemy.pool import NullPool, QueuePool
 
 from autopilot.daemon.store.lines import Lines
+from autopilot.daemon.store.patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,19 +45,20 @@ def reader(database: Path) -> Lines:
     )
 
 
-def writer(database: Path, role: Role, busy_ms: int = BUSY_MS) -> Lines:
+def writer(database: Path, role: Role, busy_ms: int = BUSY_MS, *, patience: Patience | None = None) -> Lines:
     """Open for writing, one connection: threads queue for it here and not in SQLite's blind waiting.
 
     Only the daemon's connection checkpoints the write-ahead log: SQLite before 3.51.3 can lose a commit when
     two processes do it at the same moment. Source: https://www.sqlite.org/wal.html, "The WAL-reset bug".
     """
+    patience = patience or Patience()
     engine = create_engine(_url(database), poolclass=QueuePool, pool_size=1, max_overflow=0, pool_timeout=0)
     if role == "daemon":
         pragmas = {"wal_autocheckpoint": _CHECKPOINT_PAGES, "busy_timeout": 0}  # it waits by itself
-        begin: Begin = partial(_begin_first, busy_ms=busy_ms)
+        begin: Begin = partial(_begin_first, busy_ms=busy_ms, patience=patience)
     else:
         pragmas, begin = {"wal_autocheckpoint": 0, "busy_timeout": busy_ms}, _begin_in_turn
-    return Lines(_prepared(engine, begin=begin, pragmas=pragmas), begin, most=1)
+    return Lines(_prepared(engine, begin=begin, pragmas=pragmas), begin, most=1, patience=patience)
 
 
 def migrator(database: Path) -> Engine:
@@ -98,7 +100,7 @@ def _begin_in_turn(raw: sqlite3.Connection) -> None:
     raw.execute("BEGIN IMMEDIATE")
 
 
-def _begin_first(raw: sqlite3.Connection, busy_ms: int) -> None:
+def _begin_first(raw: sqlite3.Connection, busy_ms: int, patience: Patience) -> None:
     """Ask for the write lock so often that no crowd of other writers can keep the daemon waiting.
 
     While sixteen processes wrote without a pause, SQLite's waiting gave the daemon its turn after up to 15 s.
@@ -107,6 +109,8 @@ def _begin_first(raw: sqlite3.Connection, busy_ms: int) -> None:
     for _ in range(round(busy_ms / _ASK_AGAIN_MS)):
         if _has_begun(raw):
             return
+        if not patience.left_s:
+            break
         Event().wait(_ASK_AGAIN_MS / 1000)
     raw.execute("BEGIN IMMEDIATE")
 

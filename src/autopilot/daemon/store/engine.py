@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 from autopilot.config.entropy import SystemEntropy
 from autopilot.daemon.store import connect, health, migrate
 from autopilot.daemon.store.damage import damaged, openable, set_aside, translated
+from autopilot.daemon.store.patience import Patience
 from autopilot.daemon.store.place import Place
 from autopilot.schemas.errors import TransientError
 
@@ -54,6 +55,7 @@ class Store:
     _seat: int = field(repr=False)
     _place: Place | None = field(repr=False)
     entropy: Entropy = field(default=SystemEntropy(), repr=False)
+    _patience: Patience = field(default_factory=Patience, repr=False)
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
@@ -66,6 +68,12 @@ class Store:
         """Give a connection that holds the write lock; commits at the end, rolls back on any error."""
         with translated(self.database), self._writer.transaction() as conn:
             yield conn
+
+    @contextmanager
+    def patience(self, seconds: float) -> Iterator[None]:
+        """Let this thread wait no longer than that for the database, over all it writes in the block."""
+        with self._patience.of(seconds, self.clock):
+            yield
 
     def transact(self, work: Callable[[Connection], T]) -> T:
         """Run `work` as one transaction, again from its start while the database is busy.
@@ -84,7 +92,8 @@ class Store:
             except TransientError as exc:
                 last = self._last_commit()
                 since_commit = since_commit + 1 if last == seen else 1
-                if exc.code != "database-busy" or since_commit >= _TRIES:
+                is_over = since_commit >= _TRIES or not self._patience.left_s
+                if exc.code != "database-busy" or is_over:
                     raise
                 seen = last
         with self.write() as conn:
@@ -189,14 +198,16 @@ def open_store(database: Path, clock: Clock, *, role: Role = "cli", busy_ms: int
     """
     with translated(database), openable(database):
         seat = migrate.take_seat(database, clock)
+    patience = Patience()
     store = Store(
         database,
         clock,
         role,
         connect.reader(database),
-        connect.writer(database, role, busy_ms),
+        connect.writer(database, role, busy_ms, patience=patience),
         seat,
         Place.of(database) if role == "daemon" else None,
+        _patience=patience,
     )
     with ExitStack() as undo:
         undo.callback(store.close)

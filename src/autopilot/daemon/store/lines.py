@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Engine
 
+    from autopilot.daemon.store.patience import Patience
+
     Begin = Callable[[Any], object]
 
 _WAIT_S = 30
@@ -26,18 +28,20 @@ _WAIT_S = 30
 class Lines:
     """At most so many connections at once; who finds none free waits for one."""
 
-    __slots__ = ("_begin", "_free", "_seats", "engine")
+    __slots__ = ("_begin", "_free", "_patience", "_seats", "engine")
 
-    def __init__(self, engine: Engine, begin: Begin, *, most: int) -> None:
+    def __init__(self, engine: Engine, begin: Begin, *, most: int, patience: Patience | None = None) -> None:
         """Open nothing yet.
 
         Args:
             engine: what opens connections.
             begin: begins a transaction on the driver's connection.
             most: as many as the engine's pool holds.
+            patience: how long one thread waits in all.
         """
         self.engine = engine
         self._begin = begin
+        self._patience = patience
         self._free: deque[Connection] = deque()
         self._seats = threading.BoundedSemaphore(most)
 
@@ -48,7 +52,8 @@ class Lines:
         Raises:
             sqlalchemy.exc.TimeoutError: others kept all of them for too long.
         """
-        if not self._seats.acquire(timeout=_WAIT_S):
+        wait_s = _WAIT_S if self._patience is None else min(_WAIT_S, self._patience.left_s)
+        if not self._seats.acquire(timeout=wait_s):
             raise WaitedTooLong("no connection came free")
         try:
             conn = self._take()

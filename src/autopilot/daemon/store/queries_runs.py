@@ -8,7 +8,7 @@ from sqlalchemy import and_, bindparam, func, literal_column, select
 
 from autopilot.daemon.store.mapping import to_attempt, to_publication
 from autopilot.daemon.store.prepared import Prepared, named
-from autopilot.daemon.store.queries_tickets import tickets
+from autopilot.daemon.store.queries_tickets import ticket, tickets
 from autopilot.daemon.store.rows import LivePublication, LiveRun
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
 from autopilot.daemon.store.tables_host import GATES, IS_LIVE_PUBLICATION, IS_OPEN_DRAFT, PUBLICATIONS
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
     from autopilot.daemon.store.rows import Attempt, Publication
+    from autopilot.schemas.ticket import Ticket
 
 # Built once: to build a statement costs more than to run it.
 # The order is a sum, or SQLite reads every run ever made by the index of starts, to have nothing to sort.
@@ -44,14 +45,36 @@ def running(conn: Connection) -> tuple[LiveRun, ...]:
     """Give every running ticket with its attempt, the first started first."""
     attempts = [to_attempt(row) for row in _LIVE_RUNS.rows(conn)]
     by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.RUNNING,))} if attempts else {}
-    return tuple(LiveRun(by_id[attempt.ticket_id], attempt) for attempt in attempts)
+    return tuple(LiveRun(by_id[one.ticket_id], one) for one in attempts if one.ticket_id in by_id)
 
 
 def publishing(conn: Connection) -> tuple[LivePublication, ...]:
     """Give every publishing ticket with its publication, the first started first."""
     found = [to_publication(row) for row in _LIVE_PUBLICATIONS.rows(conn)]
     by_id = {ticket.id: ticket for ticket in tickets(conn, states=(State.PUBLISHING,))} if found else {}
-    return tuple(LivePublication(by_id[publication.ticket_id], publication) for publication in found)
+    return tuple(LivePublication(by_id[one.ticket_id], one) for one in found if one.ticket_id in by_id)
+
+
+def running_singly(conn: Connection) -> tuple[LiveRun, ...]:
+    """Give what `running` gives, but for tickets that cannot be read."""
+    attempts = [to_attempt(row) for row in _LIVE_RUNS.rows(conn)]
+    found = ((_readable(conn, one.ticket_id, State.RUNNING), one) for one in attempts)
+    return tuple(LiveRun(seen, one) for seen, one in found if seen is not None)
+
+
+def publishing_singly(conn: Connection) -> tuple[LivePublication, ...]:
+    """Give what `publishing` gives, but for tickets that cannot be read."""
+    publications = [to_publication(row) for row in _LIVE_PUBLICATIONS.rows(conn)]
+    found = ((_readable(conn, one.ticket_id, State.PUBLISHING), one) for one in publications)
+    return tuple(LivePublication(seen, one) for seen, one in found if seen is not None)
+
+
+def _readable(conn: Connection, ticket_id: str, state: State) -> Ticket | None:
+    try:
+        found = ticket(conn, ticket_id)
+    except (ValueError, TypeError):
+        return None  # told by who asked for all of them
+    return found if found is not None and found.state is state else None
 
 
 def attempt(conn: Connection, run_id: str) -> Attempt | None:
