@@ -127,43 +127,6 @@ def test_older_copies_go_only_after_a_newer_one_was_read_back_and_each_kind_is_c
     assert {by_hand.path.name, "mine.db"} <= set(files(store))
 
 
-def test_copies_of_a_week_on_a_clock_that_was_ahead_drive_out_none_that_is_made_after_it_was_set_right(
-    store: Store,
-) -> None:
-    start_ms, day_ms = store.clock.now_ms(), DAY_S * MS_PER_S
-    for day in range(3):
-        folder = make(store, start_ms + (400 + day) * day_ms).path.parent
-        backup.prune(folder, keep=3)
-    for day in range(5):
-        queue.add(store, f"Since {day}")
-        made = make(store, start_ms + day * day_ms)
-        removed = backup.prune(folder, keep=3)
-        assert len(removed) == 1
-        assert copies.in_folder(folder)[0] == made.path
-        assert copies.newest_good(folder) == made
-    assert made.tickets == 5
-
-
-def test_copies_of_an_earlier_program_have_no_number_and_are_older_than_any_that_has_one(
-    store: Store,
-) -> None:
-    start_ms, day_ms = store.clock.now_ms(), DAY_S * MS_PER_S
-    made = make(store, start_ms)
-    folder = made.path.parent
-    for day in (200, 100):
-        name = copies.name_of(migrate.HEAD, start_ms + day * day_ms, "daily")
-        (folder / name).write_bytes(made.path.read_bytes())
-    last = make(store, start_ms)
-    assert [path.name[15:25] for path in copies.in_folder(folder)] == [
-        *["2026-01-02", "2026-01-02"],
-        *["2026-07-21", "2026-04-12"],
-    ]
-    assert (copies.in_folder(folder)[0], copies.kind_of(last.path)) == (last.path, "daily")
-    assert copies.taken_ms(last.path) == start_ms
-    assert len(backup.prune(folder, keep=1)) == 3
-    assert copies.newest_good(folder) == last
-
-
 def test_a_copy_that_cannot_be_believed_is_not_kept_and_the_good_one_before_it_stays(
     tmp_path: Path,
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import desk, faults, judge, specs, transitions, view
+from autopilot.daemon import desk, judge, specs, transitions, view
 from autopilot.daemon.inbox import StopAsked
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.shop import Shop
@@ -164,50 +164,6 @@ class TestFaults:
         assert (ticket.state, ticket.waiting_for) == (State.PARKED, WaitingFor.CONFIGURATION)
         assert f"{column} was {str(value)!r}" in ticket.reason
         assert stage.state("T-2") is State.RUNNING
-
-    @pytest.mark.parametrize("is_published", [False, True], ids=["running", "publishing"])
-    @pytest.mark.parametrize("column", ["acceptance", "not_before_ms", "created_ms"])
-    def test_a_row_under_way_that_cannot_be_read_keeps_no_daemon_from_starting_and_no_other_from_being_judged(
-        self, stage: Stage, loop: Loop, column: str, is_published: bool
-    ) -> None:
-        self.two_under_way(stage, loop, is_published=is_published)
-        with stage.store.write() as conn:
-            conn.execute(text(SPOIL[column]), {"value": "not readable"})
-        self.goes_on(stage, is_published=is_published)
-
-    @pytest.mark.parametrize("is_published", [False, True], ids=["running", "publishing"])
-    def test_nor_does_one_that_cannot_be_mended(
-        self, stage: Stage, loop: Loop, is_published: bool, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        self.two_under_way(stage, loop, is_published=is_published)
-        with stage.store.write() as conn:
-            conn.execute(text(SPOIL["acceptance"]), {"value": "not readable"})
-        monkeypatch.setattr(faults, "mend", lambda _store: {})
-        self.goes_on(stage, is_published=is_published)
-        assert len(list(stage.supervisor.live())) == 1, "nobody took the child of the other for a stranger"
-
-    def two_under_way(self, stage: Stage, loop: Loop, *, is_published: bool) -> None:
-        for repo in ("shop", "till"):
-            queue.add(stage.store, repo=repo)
-        loop.tick()
-        if is_published:
-            for name in ("T-1", "T-2"):
-                stage.commit(name)
-            loop.tick()
-
-    def goes_on(self, stage: Stage, *, is_published: bool) -> None:
-        """The daemon that comes next judges the second, whose child left its word."""
-        again = Loop(stage.shop)
-        again.recover()
-        if is_published:
-            with stage.store.read() as conn:
-                (live,) = [one for one in queries_runs.publishing_singly(conn) if one.ticket.id == "T-2"]
-            stage.judge(queue.verdict(live, PublishOutcome.PR_OPENED))
-        else:
-            stage.hand_in(queue.result(stage.claim_of("T-2"), Outcome.NO_CHANGES))
-        for _ in range(2):
-            again.tick()
-        assert stage.state("T-2") is (State.PUBLISHED if is_published else State.PARKED)
 
     def test_a_word_of_a_later_program_in_a_parked_row_does_not_stop_the_loop(
         self, stage: Stage, loop: Loop
