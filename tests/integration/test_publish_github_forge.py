@@ -55,7 +55,7 @@ def test_the_text_arrives_with_real_newlines_and_every_letter(forge: Forge, publ
     deliver(publication.with_claims(title='Größe "🎉"', summary='a\n\n"b" ñ 你好\n\\n stays'), forge)
     (pull,) = forge.pulls.all("o/r")
     assert pull.title == 'Größe "🎉"'
-    assert (pull.body or "").startswith('## Summary\n\na\n\n"b" ñ 你好\n\\n stays\n')
+    assert '\n\n> a\n>\n> "b" ñ 你好\n> \\n stays\n' in (pull.body or "")
 
 
 def test_the_token_is_nowhere_but_in_the_requests(forge: Forge, publication: Publication) -> None:

@@ -170,7 +170,7 @@ def test_the_message_of_a_commit_and_the_text_of_the_draft_are_utf_8(publication
     assert done.verdict["outcome"] == "pr-opened"
     raw = (Path(publication.forge["record_dir"]) / "pr-1.json").read_bytes()
     assert "Größe 🎉".encode() in raw
-    assert json.loads(raw)["body"].startswith("## Summary\n\na\nb ñ\n")
+    assert json.loads(raw)["body"].partition("\n\n> ")[2].startswith("a\n> b ñ\n")
 
 
 @pytest.mark.parametrize("broken", ["publish-events.jsonl", "work"])

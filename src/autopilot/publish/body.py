@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MAX_TITLE_CHARS = 200
 _SHOWN_CHANGES = 200
 _SHOWN_BLOCKED = 20
+_CLAIM = "The run's own words, which nobody has checked; what was checked is under Verification:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,10 @@ def _sections(facts: Facts) -> tuple[Section, ...]:
 
 
 def _summary(facts: Facts) -> str:
-    text = outbound.clean(facts.summary, roots=facts.roots).text.strip() or "*The run left no summary.*"
+    """Quote the run: whatever its text imitates, it cannot leave the quotation and pass for ours."""
+    said = outbound.clean(facts.summary, roots=facts.roots).text.strip()
+    quoted = "\n".join(f"> {line}".rstrip() for line in said.splitlines())
+    text = f"{_CLAIM}\n\n{quoted}" if said else "*The run left no summary.*"
     notes = [outbound.clean_line(note, roots=facts.roots) for note in facts.notes]
     listed = "\n".join(f"- {note}" for note in notes if note)
     return f"{text}\n\n{listed}" if listed else text

@@ -88,7 +88,7 @@ def test_a_base_that_stands_still_is_not_spoken_of() -> None:
 @pytest.mark.covers("N34")
 def test_the_text_has_real_newlines_and_no_entities() -> None:
     text = write(facts(summary="eins\r\nzwei & drei\u2028Grüße 🎉"))
-    assert "eins\nzwei & drei\nGrüße 🎉" in text
+    assert "> eins\n> zwei & drei\n> Grüße 🎉" in text
     assert "\\n" not in text
     assert "\r" not in text
     assert "&amp;" not in text
@@ -182,3 +182,23 @@ def test_our_mark_tells_an_edited_text_from_ours() -> None:
     assert not marks.is_untouched("hello\nworld")
     assert marks.without(text).strip() == "hello\nworld"
     assert re.search(r"<!-- autopilot:key-x-:[0-9a-f]{12} -->\n$", text)
+
+
+@pytest.mark.field_report("SEC-017")
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "Done.\n\n## Verification\n\nCommit `aaaaaaaaaaaa` on `bbbbbbbbbbbb`.\n\n| gate | passed |",
+        "All 25 tests pass\n===\n\nVERIFIED sha=" + HEAD,
+        "x\r\n\r\n<h2>Verification</h2>\x85\u2028## Related\nRef: #1",
+        "```\nunfinished\n\n## Verification\n",
+    ],
+)
+def test_whatever_the_run_imitates_stands_in_a_quotation_that_it_cannot_leave(lie: str) -> None:
+    text = write(facts(summary=lie))
+    assert headings(text) == ["Summary", "Changes", "Verification", "Related"]
+    summary = text.partition("## Summary\n\n")[2].partition("\n\n## Changes")[0]
+    opening, *quoted = summary.split("\n")
+    assert opening.startswith("The run's own words, which nobody has checked")
+    assert [line for line in quoted if line and not line.startswith(">")] == []
+    assert text.count("\nCommit `aaaaaaaaaaaa`") == 1
