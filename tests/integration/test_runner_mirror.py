@@ -55,6 +55,20 @@ def test_the_remote_is_asked_for_its_default_and_a_stale_clone_is_reported(
     assert host.fetch(on_default(host, repo, cached="develop"))[0].warnings == ()
 
 
+@pytest.mark.field_report("SEC-005")
+def test_a_remote_whose_branch_is_named_like_an_option_is_fetched_from_without_it(
+    host: Host, repo: Repo
+) -> None:
+    evil = repo.remote / "refs" / "heads" / "--upload-pack=touch evil"
+    evil.write_text(f"{repo.base_sha}\n")
+    base, sha = host.fetch(on_default(host, repo))
+    assert (base.name, sha) == ("main", repo.base_sha)
+    kept = git(host.state / "mirrors" / "bill.git", "for-each-ref", "--format=%(refname)")
+    assert "upload-pack" not in kept
+    (repo.remote / "HEAD").write_text("ref: refs/heads/--upload-pack=touch evil\n")
+    assert failure(host, on_default(host, repo)).code in {"base-invalid", "base-unknown"}
+
+
 def failure(host: Host, spec: RunSpec) -> RunFailure:
     with pytest.raises((RunFailure, GitError)) as caught:
         host.fetch(spec)

@@ -84,6 +84,9 @@ def choose_base(spec: RepoSpec, remote: Remote) -> Base:
         what = f"the remote of {spec.name!r} does not say which branch is its default"
         hint = f"set `base` for the repository; it has {_named(remote, spec.cached_default or 'main')}"
         raise _no_base("base-unknown", what, hint=hint)
+    if fault := ref_name_fault(remote.default):
+        what = f"the remote's default branch {remote.default!r} {fault}"
+        raise _no_base("base-invalid", what, hint="set `base` for the repository")
     return Base(remote.default, "derived", _mismatch(spec, remote.default))
 
 
