@@ -5,6 +5,7 @@ Must not decide where a command may go (`network/plan.py`), nor lock it up (`san
 
 from __future__ import annotations
 
+import socket
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -16,6 +17,7 @@ from autopilot.runner.network import inside
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.outlet import Gate, Outlet
 from autopilot.runner.network.plan import agent_policy, loopback_ports
+from autopilot.runner.sandbox.confinement import OWN_LOOPBACK
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -38,12 +40,15 @@ class WayOut:
     outlet: Outlet | None
     also: tuple[int, ...]
     tell: Tell
+    shared: int | None = None
+    """Where the forwarder listens in a sandbox that has no loopback of its own; None = it has."""
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """Put the forwarder before a command."""
         if self.outlet is None:
             return tuple(argv)
-        return inside.wrap(argv, self.outlet.socket, port=self._port, also=self.also)
+        also = self.also if self.shared is None else ()  # there, a port means itself already
+        return inside.wrap(argv, self.outlet.socket, port=self._port, also=also)
 
     def environment(self) -> dict[str, str]:
         """Give the variables by which programs find the forwarder."""
@@ -55,7 +60,8 @@ class WayOut:
             return room
         readable = (*room.readable, inside.forwarder_file())
         programs = (*room.programs, self.argv(())[0])
-        return replace(room, readable=readable, programs=programs, outlet=self.outlet.socket)
+        ports = (self._port, *self.also)
+        return replace(room, readable=readable, programs=programs, outlet=self.outlet.socket, ports=ports)
 
     def watched(self, should_stop: Callable[[], str | None]) -> Callable[[], str | None]:
         """Tell what is new whenever it is asked whether to stop."""
@@ -83,6 +89,8 @@ class WayOut:
     @property
     def _port(self) -> int:
         """Choose a port that does not mean something else already."""
+        if self.shared is not None:
+            return self.shared
         return next(port for port in range(inside.PORT, inside.PORT + 100) if port not in self.also)
 
 
@@ -100,11 +108,19 @@ def way_out(sandbox: Sandbox, path: Path, policy: Policy, tell: Tell) -> Iterato
         return
     gate = Gate(policy, Operator(outward=outward(current())))
     with Outlet(path, gate) as outlet:
-        way = WayOut(outlet, loopback_ports(policy), tell)
+        shared = None if sandbox.kind in OWN_LOOPBACK else _free_port()
+        way = WayOut(outlet, loopback_ports(policy), tell, shared)
         try:
             yield way
         finally:
             way.tell_news()
+
+
+def _free_port() -> int:
+    """Find a port of this machine's loopback that nobody has."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 @contextmanager

@@ -50,7 +50,8 @@ def test_nothing_is_allowed_by_default_and_what_is_protected_comes_last_among_fi
 
 
 def test_a_way_out_is_one_socket_and_this_machines_loopback() -> None:
-    lines = profile(replace(ROOM, outlet=RUN / "outlet.sock"))
+    lines = profile(replace(ROOM, outlet=RUN / "outlet.sock", ports=(4000,)))
+    assert '(allow network-outbound (remote ip "localhost:4000"))' in lines
     assert f'(allow network-outbound (literal "{RUN}/outlet.sock"))' in lines
     assert "(allow network*)" not in lines
     assert "(allow network*)" in profile(replace(ROOM, shares_network=True))

@@ -24,7 +24,8 @@ class Confinement:
 
     Each list is laid over the one before it: `protected` can be read only, though it lies in something
     `writable`, and that may lie in something `readable`. What is not there counts for nothing. `outlet` and
-    `guard_socket` are unix sockets of ours; `shares_network` leaves it the machine's own network.
+    `guard_socket` are unix sockets of ours, `ports` those of the machine's loopback that a sandbox without
+    its own leaves open; `shares_network` leaves it the machine's own network.
     """
 
     cwd: Path
@@ -35,7 +36,12 @@ class Confinement:
     programs: tuple[str, ...] = ()
     outlet: Path | None = None
     guard_socket: Path | None = None
+    ports: tuple[int, ...] = ()
     shares_network: bool = False
+
+
+OWN_LOOPBACK = frozenset({"bubblewrap"})
+"""The kinds in which every command has a loopback of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,6 @@ LEAST_ABI = 6
 """Linux 6.12: before it, what is locked up could signal every process of the user, the daemon too."""
 _PACKAGE, _STARTER = "autopilot.runner.sandbox", "landlock_start.py"
 _DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
-_OUTLET_PORT = 3128
 _LOOSE = 256
 _RESOLVER = Path("/run/systemd/resolve")
 
@@ -98,7 +97,7 @@ class Landlock:
             "list": _names(listed),
             "write": _names((*_split(confinement.writable, confinement.protected), *_DEVICES, *reached)),
             "network": confinement.shares_network,
-            "ports": [_OUTLET_PORT] if confinement.outlet else [],
+            "ports": list(confinement.ports),
             "filter": (program or b"").hex(),
             "memory": self.bounds.memory_bytes or 0,
         }

@@ -93,7 +93,10 @@ class Seatbelt:
             yield "(allow network*)"
         elif sockets:
             yield _rule("allow network-outbound", "literal", sockets)
-            yield '(allow network-bind network-inbound network-outbound (local ip "localhost:*"))'
+            places = [f"localhost:{port}" for port in confinement.ports]
+            if places:
+                yield _rule("allow network-bind network-inbound", "local ip", places)
+                yield _rule("allow network-outbound", "remote ip", places)
 
     def _sealed(self) -> tuple[Path, ...]:
         return self.toolchain.sealed or (Path("/nowhere"),)
