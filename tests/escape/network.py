@@ -122,7 +122,7 @@ _WORLD: Final = (
     ),
     *shell(
         "commands",
-        r"not found|resolve|refused|connect|unreachable|not permitted|No such",
+        r"not found|resolve|refused|connect|unreachable|not permitted|No such|No user exists",
         [
             "curl -sS -m 5 http://127.0.0.1:@port@/",
             "curl -sS -m 5 --unix-socket '@control@' http://x/",

@@ -76,7 +76,7 @@ _ELSEWHERE: Final = (
             f"{_IN}git --git-dir='@checkout@/.git' log -1",
             "GIT_DIR='@checkout@/.git' git stash show -p stash@{0}",
             "git -C '@mirror@' symbolic-ref refs/heads/evil refs/heads/x",
-            "git -C '@run@/judge.git' status",
+            "ls '@run@/judge.git' | grep HEAD",
             "git -C '@checkout@' -c safe.directory='*' checkout -q -- answer.txt",
             "git -C '@checkout@' -c safe.directory='*' reset -q --hard",
             "git -C '@checkout@' -c safe.directory='*' stash drop -q",

@@ -31,7 +31,13 @@ _SECRETS: Final = (
     *(".local/share/keyrings/login.keyring", ".gnupg/secring.gpg", ".docker/config.json", ".bash_history"),
     *(".claude/.credentials.json", ".npmrc", ".kube/config"),
 )
-_VICTIM: Final = "import signal\nsignal.pause()"
+# It lets anybody look into it (PR_SET_PTRACER): where Yama refuses that, the control would prove nothing.
+_VICTIM: Final = (
+    "import ctypes, signal\nctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)\n"
+    "print(flush=True)\nsignal.pause()"
+)
+NO_PORT: Final = "1"
+"""Where a server would listen, on a machine without IPv6."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +132,10 @@ def _sockets(stack: ExitStack, home: Path, state: Path) -> Mapping[str, str]:
         _accept(stack, socket.AF_UNIX, str(path))
     _accept(stack, socket.AF_UNIX, f"\0{abstract}")
     ports["port"] = _accept(stack, socket.AF_INET, ("127.0.0.1", 0))
-    ports["port6"] = _accept(stack, socket.AF_INET6, ("::1", 0))
+    try:
+        ports["port6"] = _accept(stack, socket.AF_INET6, ("::1", 0))
+    except OSError:
+        ports["port6"] = NO_PORT
     ports["udp"] = _hear(stack)
     (home / ".bus").symlink_to(bus)
     (state / "control.sock").symlink_to(control)
@@ -175,7 +184,11 @@ def _hear(stack: ExitStack) -> str:
 def _victim(stack: ExitStack) -> int:
     """Start a process of the person's, with a secret in its environment."""
     process = stack.enter_context(
-        subprocess.Popen([sys.executable, "-I", "-S", "-c", _VICTIM], env={"TOKEN": CANARY})
+        subprocess.Popen(
+            [sys.executable, "-I", "-S", "-c", _VICTIM], env={"TOKEN": CANARY}, stdout=subprocess.PIPE
+        )
     )
     stack.callback(process.kill)
+    assert process.stdout is not None
+    process.stdout.readline()
     return process.pid
