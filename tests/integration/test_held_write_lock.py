@@ -72,6 +72,8 @@ def test_a_turn_under_a_held_lock_ends_long_before_the_watchdog_and_what_it_was_
     assert stage.state("T-2") is State.RUNNING
     turn([])
     assert stage.state("T-2") is State.PARKED
+    assert stage.claim_of("T-1").attempt.spent_micro_usd == 1000, "what a run spent is told again"
+    assert turn.patience_s > WATCHDOG_S, "and then no more"
     store.close()
 
 

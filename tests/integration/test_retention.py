@@ -9,12 +9,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy import Connection
 
 from autopilot.daemon import acts
 from autopilot.daemon import retention as chore
 from autopilot.daemon.retention import PAUSE_MS, SCHEDULE, Retention
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, retention
 from autopilot.daemon.store.engine import Store
+from autopilot.schemas.errors import TransientError
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
 from autopilot.schemas.units import MS_PER_S
@@ -168,6 +170,32 @@ def test_a_step_that_fails_ends_the_pass_and_the_next_tick_begins_it_again(
             retained(stage.shop)
     assert counts(stage.store)["gates"] > 0
     clear(stage)
+    with stage.store.read() as conn:
+        assert queries_tickets.history(conn, "T-1") == ()
+
+
+def test_a_database_that_is_busy_does_not_make_a_pass_begin_anew(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(stage.store)
+    stage.clock.advance(31 * DAY_S)
+    monkeypatch.setattr(chore, "MAX_STEPS", 1)
+    begun: list[retention.Cursor] = []
+    tables = retention.SWEEPS
+
+    def busy_once(
+        conn: Connection, cutoffs: retention.Cutoffs, cursor: retention.Cursor, limit: int
+    ) -> retention.Batch:
+        begun.append(cursor)
+        if len(begun) == 1:
+            raise TransientError("database-busy", "somebody writes")
+        return retention.Batch(0, None)
+
+    monkeypatch.setattr(retention, "SWEEPS", (*tables, busy_once))
+    retained = Retention()
+    for _ in range(100):
+        retained(stage.shop)
+    assert begun == [retention.START] * 2, "those before it are not swept again"
     with stage.store.read() as conn:
         assert queries_tickets.history(conn, "T-1") == ()
 

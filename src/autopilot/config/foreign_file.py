@@ -39,7 +39,12 @@ def open_plain(path: Path) -> int:
         raise UnreadableError("it was not written") from exc
     except OSError as exc:
         raise UnreadableError(f"it cannot be opened: {exc.strerror}") from exc
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    try:
+        is_plain = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except OSError as exc:
+        os.close(descriptor)
+        raise UnreadableError(f"it cannot be looked at: {exc.strerror}") from exc
+    if not is_plain:
         os.close(descriptor)
         raise UnreadableError("it is no plain file")
     return descriptor
@@ -55,11 +60,11 @@ def read_plain(path: Path, *, max_bytes: int) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         try:
             # Asked for more, Python takes that much memory first: 64 MiB for a result of two lines.
-            content = file.read(min(os.fstat(descriptor).st_size, max_bytes) + 1)
+            content = bytearray(file.read(min(os.fstat(descriptor).st_size, max_bytes) + 1))
             while len(content) <= max_bytes and (more := file.read(1)):  # it has no size, or grows
                 content += more + file.read(min(_PIECE_BYTES, max_bytes - len(content)))
         except OSError as exc:
             raise UnreadableError(f"it cannot be read: {exc.strerror}") from exc
     if len(content) > max_bytes:
         raise UnreadableError(f"it is larger than {max_bytes} bytes")
-    return content
+    return bytes(content)

@@ -70,6 +70,8 @@ class Loop:
         self._stops = 0
         self._drain_until_s = 0.0
         self._complaints = faults.Complaints(shop.clock)
+        self.unsaved: list[Message] = []
+        """What the last tick was told and could not take in: to be told again."""
 
     @property
     def is_draining(self) -> bool:
@@ -158,8 +160,8 @@ class Loop:
         """
         self._shop.store.check_place()
         # Who asks us to end is heard even where nothing can be written.
-        for message in sorted(messages, key=lambda message: not isinstance(message, StopAsked)):
-            self._contain(partial(self._take, message))
+        told = sorted(messages, key=lambda message: not isinstance(message, StopAsked))
+        self.unsaved = [one for one in told if self._contain(partial(self._take, one)) is None]
         self._contain(self._refresh)
         self._contain(self._stop_what_must)
         self._contain(self._judge)
@@ -180,7 +182,7 @@ class Loop:
             case False:
                 pass
 
-    def _take(self, message: Message) -> None:
+    def _take(self, message: Message) -> bool:
         match message:
             case Spent():
                 self._record_spend(message)
@@ -192,6 +194,7 @@ class Loop:
                 pass  # the tick itself is the answer
             case _:
                 assert_never(message)
+        return True
 
     def _record_spend(self, spent: Spent) -> None:
         try:
@@ -238,9 +241,9 @@ class Loop:
         with shop.store.read() as conn:
             if launching.must_stop_running(queries_host.switch(conn), shop.now_ms()):
                 return
-            free = MAX_PUBLISHERS - len(queries_runs.publishing(conn))
+            free = max(0, MAX_PUBLISHERS - len(queries_runs.publishing(conn)))
             ready = queries_tickets.ready_to_publish(conn, shop.now_ms())
-        for ticket in ready[: max(0, free)]:
+        for ticket in [one for one in ready if one.id not in self._broken][:free]:
             self._guard(ticket, partial(publishing.begin, shop, ticket))
 
     def _contain(self, step: Callable[[], T]) -> T | None:
@@ -282,9 +285,8 @@ class Loop:
 
     def _set_apart(self, ticket: Ticket, error: Exception) -> None:
         """Park a ticket that could not be handled; where even that fails, hold it until the next start."""
-        reason = (
-            f"it could not be handled: {error}" if isinstance(error, AutopilotError) else f"bug: {error!r}"
-        )
+        is_told = isinstance(error, AutopilotError)
+        reason = f"it could not be handled: {error}" if is_told else f"bug: {error!r}"
         try:
             faults.park(self._shop, ticket, reason)
         except StaleTransitionError:

@@ -39,7 +39,7 @@ class Outlasting:
     @property
     def patience_s(self) -> float:
         """Give the seconds until the next look; without end where nothing waits to be written down."""
-        return _LOOK_S if self._is_full or self._is_behind or self._set else math.inf
+        return _LOOK_S if self._is_full or self._is_behind or self._set or self._unheard else math.inf
 
     def heed(self, passed: Passed) -> None:
         """Take it into account, before the next tick, that the clock was set."""
@@ -71,7 +71,7 @@ class Outlasting:
         if self._is_full:
             logger("daemon").info(Event.STATE_SAVED)
         self._is_full = False
-        self._unheard = {}
+        self._unheard = {one.run_id: one for one in self._loop.unsaved if isinstance(one, Spent)}
         return next_ms
 
     def _hear(self, messages: Iterable[Message]) -> None:

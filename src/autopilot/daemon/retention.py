@@ -6,23 +6,27 @@ keeps up with any amount. Must not choose what may go (`store/retention.py` and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
 from autopilot.config.logs import logger
 from autopilot.daemon import demand, leftovers, schedules
 from autopilot.daemon.store import retention as rows
 from autopilot.daemon.store import steps
+from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy import Connection
 
     from autopilot.config.clock import Clock
     from autopilot.daemon.schedules import Due
     from autopilot.daemon.shop import Shop
+
+T = TypeVar("T")
 
 SCHEDULE = "retention"
 TURN_S = 0.05
@@ -137,14 +141,33 @@ def _rows(shop: Shop, under_way: _Pass, cutoffs: rows.Cutoffs) -> Iterator[None]
         cursor: rows.Cursor | None = rows.START
         while cursor is not None:
             started_s, begin, limit = shop.clock.monotonic_s(), cursor, under_way.limit
-            with shop.store.write() as conn:
-                batch = sweep(conn, cutoffs, begin, limit)
+            batch = _written(shop, partial(_swept, sweep, cutoffs, (begin, limit)))
+            if batch is None:
+                yield
+                continue
             took_s = shop.clock.monotonic_s() - started_s
             under_way.rows += batch.removed
             under_way.slowest_s = max(under_way.slowest_s, took_s)
             under_way.limit = _next_limit(under_way.limit, took_s)
             cursor = batch.cursor
             yield
+
+
+def _swept(
+    sweep: rows.Sweep, cutoffs: rows.Cutoffs, at: tuple[rows.Cursor, int], conn: Connection
+) -> rows.Batch:
+    return sweep(conn, cutoffs, *at)
+
+
+def _written(shop: Shop, work: Callable[[Connection], T]) -> T | None:
+    """Do it in a transaction; None while somebody else holds the database: the pass goes on later."""
+    try:
+        with shop.store.write() as conn:
+            return work(conn)
+    except TransientError as error:
+        if error.code != "database-busy":
+            raise
+        return None
 
 
 def _next_limit(limit: int, took_s: float) -> int:
@@ -157,8 +180,7 @@ def _given_back(shop: Shop) -> Iterator[None]:
     """Give free pages back to the disk, some at a time, until there are few."""
     free, before = _free_pages(shop), 0
     while free > FREE_PAGES and free != before:
-        with shop.store.write() as conn:
-            rows.give_back(conn, FREE_PAGES)
+        _written(shop, partial(rows.give_back, pages=FREE_PAGES))
         free, before = _free_pages(shop), free
         yield
 

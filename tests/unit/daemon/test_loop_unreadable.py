@@ -11,6 +11,7 @@ from sqlalchemy import text
 from autopilot.daemon import faults
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import queries_runs, writes
+from autopilot.daemon.store.mend import mend
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome
 from autopilot.schemas.run import Outcome
@@ -57,6 +58,12 @@ def test_nor_does_one_that_cannot_be_mended(
     monkeypatch.setattr(faults, "mend", lambda _store: {})
     goes_on(stage, is_published=is_published)
     assert len(list(stage.supervisor.live())) == 1, "nobody took the child of the other for a stranger"
+
+
+def test_a_fault_that_is_no_rows_waits_for_nobody_and_writes_nothing(stage: Stage) -> None:
+    queue.add(stage.store)
+    with stage.store.write():  # whoever else would write waits
+        assert mend(stage.store) == {}
 
 
 def two_under_way(stage: Stage, loop: Loop, *, is_published: bool) -> None:

@@ -119,7 +119,9 @@ class Cleaner:
 
         What could not be removed is left to the nightly clean-up, and to the report.
         """
-        names = {name for name in _names(shop) if name not in self._tried}
+        there = set(_names(shop))
+        self._tried &= there
+        names = there - self._tried
         if not names:
             return frozenset()
         with shop.store.read() as conn:

@@ -75,20 +75,36 @@ def write(database: Path, target: Path, *, stop: threading.Event | None = None) 
         StoppedError: `stop` was set.
     """
     if os.path.lexists(target):
-        what = f"{target} is there already"
-        raise RefusedError("backup-exists", what, hint="name a file that is not there yet")
+        raise _taken(target)
     part = target.with_name(f".{target.name}.{os.getpid()}{_PART}")
     with _written(database):
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
         try:
             expected = _copy(database, part, stop or threading.Event())
             found = _read_back(database, part, expected)
-            part.rename(target)
+            _named(part, target)
         finally:
             part.unlink(missing_ok=True)
         sync_folder(target.parent)
     logger("store").info(Event.BACKUP_MADE, path=str(target), tickets=found.tickets)
     return replace(found, path=target, taken_ms=copies.taken_ms(target))
+
+
+def _named(part: Path, target: Path) -> None:
+    """Give the copy its name, unless somebody else took it meanwhile."""
+    try:
+        target.hardlink_to(part)
+    except FileExistsError as exc:
+        raise _taken(target) from exc
+    except OSError:  # a stick, say, whose file system knows no links
+        if os.path.lexists(target):
+            raise _taken(target) from None
+        part.rename(target)
+
+
+def _taken(target: Path) -> RefusedError:
+    what = f"{target} is there already"
+    return RefusedError("backup-exists", what, hint="name a file that is not there yet")
 
 
 def prune(folder: Path, *, keep: int, kind: Kind | None = None) -> list[Path]:

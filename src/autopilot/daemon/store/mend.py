@@ -19,7 +19,7 @@ from autopilot.schemas.machine import WaitingFor
 from autopilot.schemas.ticket import PRIORITY_DEFAULT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -31,11 +31,13 @@ _SHOWN_CHARS = 80
 
 def mend(store: Store) -> dict[str, str]:
     """Give every unreadable ticket readable values; tell for each what was wrong."""
-    return in_one(store, _mend)
+    with store.read() as conn:  # nobody waits for it: as a rule there is nothing to write
+        numbers = conn.execute(select(TICKETS.c.short_id)).scalars().all()
+        wrong = [number for number in numbers if not _is_readable(conn, number)]
+    return in_one(store, lambda unit: _mend(unit, wrong)) if wrong else {}
 
 
-def _mend(unit: Unit) -> dict[str, str]:
-    numbers = unit.conn.execute(select(TICKETS.c.short_id)).scalars().all()
+def _mend(unit: Unit, numbers: Sequence[int]) -> dict[str, str]:
     return {
         ticket_id(number): _mended(unit.conn, number)
         for number in numbers

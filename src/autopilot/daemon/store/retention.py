@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Row, Table
 
+    Sweep = Callable[[Connection, "Cutoffs", "Cursor", int], "Batch"]
+
 _FINAL = sorted(state.value for state in FINAL_STATES)
 _IS_OVER = TICKETS.c.state.in_(_FINAL)
 Cursor = tuple[int, int]
@@ -109,7 +111,7 @@ def tickets(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> B
     return Batch(len(free), (state + 1, -1) if state + 1 < len(_FINAL) else None)
 
 
-SWEEPS: Sequence[Callable[[Connection, Cutoffs, Cursor, int], Batch]] = (history, ledger, firings, tickets)
+SWEEPS: Sequence[Sweep] = (history, ledger, firings, tickets)
 
 
 def free_pages(conn: Connection) -> int:
