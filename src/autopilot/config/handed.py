@@ -11,7 +11,7 @@ import stat
 from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import make_folder, write_atomically
-from autopilot.config.foreign_file import UnreadableError, read_plain
+from autopilot.config.foreign_file import UnreadableError, open_plain
 from autopilot.config.room import unusable
 from autopilot.schemas.errors import ConfigError
 
@@ -34,16 +34,16 @@ def read(path: Path) -> dict[str, str]:
     Raises:
         ConfigError: others may read the file, or it is not what we wrote.
     """
-    if not path.exists():
-        return {}
     try:
-        _refuse_open(path)
-        found = json.loads(read_plain(path, max_bytes=_MAX_BYTES))
+        content = _content(path)
+        if content is None:
+            return {}
+        found = json.loads(content)
     except (UnreadableError, OSError, ValueError) as exc:
         what = f"{path} cannot be used: {exc}"
         hint = f"chmod 600 {path}, or remove it and repeat: autopilot install --pass NAME"
         raise ConfigError("handed-unusable", what, hint=hint) from exc
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+    if not isinstance(found, dict) or not all(_is_variable(*pair) for pair in found.items()):
         raise ConfigError("handed-unusable", f"{path} holds no variables", hint="remove it")
     return found
 
@@ -72,6 +72,23 @@ def take_in(path: Path) -> None:
         os.environ.setdefault(name, value)
 
 
-def _refuse_open(path: Path) -> None:
-    if stat.S_IMODE(path.stat().st_mode) & _OTHERS:
-        raise UnreadableError("others may read it")
+def _content(path: Path) -> bytes | None:
+    """Read the file that was looked at, and not another that was given its name since."""
+    try:
+        descriptor = open_plain(path)
+    except UnreadableError as exc:
+        if isinstance(exc.__cause__, FileNotFoundError):
+            return None
+        raise
+    with os.fdopen(descriptor, "rb") as file:
+        if stat.S_IMODE(os.fstat(descriptor).st_mode) & _OTHERS:
+            raise UnreadableError("others may read it")
+        content = file.read(_MAX_BYTES + 1)
+    if len(content) > _MAX_BYTES:
+        raise UnreadableError(f"it is larger than {_MAX_BYTES} bytes")
+    return content
+
+
+def _is_variable(name: str, value: object) -> bool:
+    """Tell whether an environment can hold it."""
+    return bool(name) and "=" not in name and isinstance(value, str) and "\0" not in name + value

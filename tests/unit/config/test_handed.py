@@ -28,7 +28,9 @@ def test_nothing_handed_over_is_nothing(tmp_path: Path) -> None:
     assert handed.read(tmp_path / "absent") == {}
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"A": 1}', '"A"'])
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"A": 1}', '"A"', '{"A=B": "c"}', '{"": "c"}', '{"A": "\\u0000"}']
+)
 def test_what_we_did_not_write_is_refused_with_the_cure(tmp_path: Path, content: str) -> None:
     file = tmp_path / "file"
     handed.write(file, {})
@@ -47,6 +49,22 @@ def test_a_file_that_others_may_read_or_write_is_refused(tmp_path: Path, mode: i
     with pytest.raises(ConfigError) as caught:
         handed.read(file)
     assert "secret" not in str(caught.value)
+
+
+def test_a_folder_that_is_closed_to_us_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(ConfigError, match="Permission denied"):
+        handed.read(tmp_path / "file")
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    handed.write(file, {"A": "a" * 300_000})
+    with pytest.raises(ConfigError, match="larger"):
+        handed.read(file)
 
 
 def test_a_link_is_refused(tmp_path: Path) -> None:
