@@ -18,6 +18,7 @@ from autopilot.daemon.cli.verbs import VERBS
 from autopilot.daemon.store import migrate
 from tests.support.cli import Cli
 from tests.support.daemon import Daemon
+from tests.support.small_project import small_repo
 from tests.support.tree import ROOT
 
 SAMPLES = sorted((ROOT / "tests" / "compat").glob("store-*.sql"))
@@ -59,6 +60,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "config": ("config", "check"),
     "daemon": ("daemon", "stop"),
     "completion": ("completion", "bash"),
+    "guard": ("guard", "explain", "git status"),
+    "install": ("install", "--dry-run"),
+    "uninstall": ("uninstall",),
+    "service": ("service", "status"),
+    "stop": ("stop", "--all"),
 }
 _RAW = re.compile(r"(?i)traceback|sqlite3\.|sqlalchemy|no such (column|table)|operationalerror|this is a bug")
 
@@ -77,6 +83,12 @@ def daemon(tmp_path: Path) -> Iterator[Daemon]:
     daemon = Daemon(tmp_path / "home", config=CONFIG)
     yield daemon
     daemon.clean_up()
+
+
+@pytest.fixture(autouse=True)
+def _in_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`init` looks at where it stands: at a checkout of the test's own, however ours was made."""
+    monkeypatch.chdir(small_repo(tmp_path / "project").checkout)
 
 
 def version(database: Path) -> str:

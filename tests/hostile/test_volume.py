@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -36,13 +36,22 @@ class Steps:
 
     def __init__(self) -> None:
         self.count = 0
+        self._open: list[sqlite3.Connection] = []
 
     def more(self) -> int:
         self.count += EVERY
         return 0
 
     def listen(self, raw: sqlite3.Connection, _record: object) -> None:
+        self._open.append(raw)
         raw.set_progress_handler(self.more, EVERY)
+
+    def begin(self) -> int:
+        """Listen anew, for the check at the start takes the place, and say where the count stands."""
+        for raw in self._open:
+            with suppress(sqlite3.ProgrammingError):  # it has been closed
+                raw.set_progress_handler(self.more, EVERY)
+        return self.count
 
 
 @contextmanager
@@ -77,7 +86,7 @@ def measured(folder: Path, count: int, act: Act) -> int:
             fill(stage, count)
             writes.turn_on(stage.store, by="test", ignore_window=True)
             act(stage)
-            before = steps.count
+            before = steps.begin()
             act(stage)
             return steps.count - before
 

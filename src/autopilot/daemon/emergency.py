@@ -45,6 +45,8 @@ def stop_all(paths: Paths, clock: Clock) -> list[Killed]:
         OSError: we have no descriptor or memory left to look with.
     """
     daemon = owner(paths.daemon_lock)
+    if daemon is not None and daemon.pid == os.getpid():
+        daemon = None  # our own: something that we did before held the lock, as `restore` does
     if daemon is not None:
         with suppress(ProcessLookupError):
             os.kill(daemon.pid, signal.SIGSTOP)

@@ -52,6 +52,10 @@ def run(args: argparse.Namespace) -> ExitCode:
     return ExitCode.FAILED if troubles else ExitCode.OK
 
 
+def _with_hint(error: AutopilotError) -> str:
+    return f"{error.what} → {error.hint}" if error.hint else error.what
+
+
 def _halt(clock: Clock) -> str:
     """Have the service, where there is one, start nothing anew; say what went wrong."""
     from autopilot.daemon import keeping
@@ -61,7 +65,7 @@ def _halt(clock: Clock) -> str:
         if init is not None:
             init.halt()
     except AutopilotError as error:
-        return f"the service may start again: {error.what}"
+        return f"the service may start again: {_with_hint(error)}"
     return ""
 
 
@@ -73,5 +77,5 @@ def _turn_off() -> str:
         with door.open_desk() as desk:
             verbs.turn_off(desk, mode="now")
     except AutopilotError as error:
-        return f"the switch could not be turned off: {error.what}"
+        return f"the switch could not be turned off: {_with_hint(error)}"
     return ""
