@@ -73,7 +73,7 @@ def night(desk: Desk, *, since_ms: int) -> Night:
             holds=queries_host.holds(conn),
             money=_money(conn, desk, now_ms),
             zone=demand.zone_of(desk.settings),
-            disk=last_count(desk.paths.reports),
+            disk=last_count(desk.paths.reports, now_ms),
             open_questions={ticket.id: _asked(conn, ticket) for ticket in sorted_by[State.PARKED]},
             held_by={
                 ticket.id: tuple(hold.name for hold in demand.holds_of(desk, conn, ticket))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 REPORT_VERSION = 1
 _MIB = 1024 * 1024
 _MAX_TOLD = 10
+_PREFIX, _STAMP = "gc-report-", "%Y%m%dT%H%M%SZ"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,17 +131,22 @@ def write(report: Report, folder: Path) -> Path:
     """
     folder.mkdir(mode=0o700, exist_ok=True)
     moment = datetime.fromtimestamp(report.created_ms / MS_PER_S, tz=UTC)
-    target = folder / f"gc-report-{moment:%Y%m%dT%H%M%SZ}.md"
+    target = folder / f"{_PREFIX}{moment:{_STAMP}}.md"
     text = json.dumps(as_json(report), indent=2, sort_keys=True)
     write_atomically(target.with_suffix(".json"), text.encode("utf-8", "backslashreplace"))
     write_atomically(target, markdown(report).encode("utf-8", "backslashreplace"))
     return target
 
 
-def last_count(folder: Path) -> Disk | None:
-    """Read the last report for the digest; nothing where there is none, or none that can be read."""
+def last_count(folder: Path, now_ms: int) -> Disk | None:
+    """Read the last report for the digest; nothing where there is none, or it cannot be read.
+
+    One from a time when the clock was ahead counts only while there is no other.
+    """
+    now = datetime.fromtimestamp(now_ms / MS_PER_S, tz=UTC)
     try:
-        latest = max(folder.glob("gc-report-*.json"))
+        found = list(folder.glob(f"{_PREFIX}*.json"))
+        latest = max([path for path in found if path.stem <= f"{_PREFIX}{now:{_STAMP}}"] or found)
         document = json.loads(latest.read_bytes())
         failed = [f"{one['path']}: {one['reason']}" for one in document["failed"]]
         return Disk(
