@@ -62,7 +62,7 @@ class Pulse:
     def _is_standing(self) -> bool:
         try:
             return self._processes.is_standing(self._process)
-        except OSError:
+        except (OSError, MemoryError):
             return False  # we cannot look now: no reason to let it end
 
     def _renew(self) -> None:
@@ -70,7 +70,7 @@ class Pulse:
             return
         try:
             renew(self._lease)
-        except OSError as error:
+        except (OSError, MemoryError) as error:
             if not self._is_told:
                 logger("daemon").warning(Event.LEASE_POSTPONED, file=str(self._lease), error=str(error))
             self._is_told = True

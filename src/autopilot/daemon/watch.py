@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import stat
+import sys
 import threading
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 POLL_S = 0.1
 STOP_MARGIN_S = 5.0
+_NOT_NOW = (OSError, MemoryError)
+"""No descriptor or no memory for a look of ours: it says nothing about the child."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +91,7 @@ class Watch:
         self._clock = clock
         self._inbox = inbox
         self._pulse = Pulse(process, order.lease, order.lease_s, processes=processes, clock=clock)
-        self._asked = ""
+        self._asked = self._fault = ""
         self._awake: ExitStack | None = None
         self._overdue_at_s = clock.monotonic_s() + order.wall_s
         self._kill_at_s: float | None = None
@@ -139,7 +142,10 @@ class Watch:
         self._pause.clear()  # before anything is looked at: who asks from here on is heard at the next look
         if self.ending is not None:
             return None
-        if not self._is_over and not self._look():
+        try:
+            if not self._is_over and not self._look():
+                return POLL_S
+        except _NOT_NOW:
             return POLL_S
         self.let_sleep()
         return None if self._is_swept() else POLL_S
@@ -154,8 +160,18 @@ class Watch:
         try:
             self._repeat_step()
         finally:  # whatever a look raises, the tree is ended and the loop hears of it
+            self._own_up(sys.exc_info()[1])
             self.let_sleep()
             self._repeat_step()
+
+    def _own_up(self, fault: BaseException | None) -> None:
+        """Say that it was our watch that failed: a child that was well until then must not be blamed."""
+        if fault is None or self._fault:
+            return
+        self._fault = f"our watch failed: {type(fault).__name__}: {fault}"
+        if not self._is_over:
+            self._asked = self._asked or self._fault
+        logger("daemon").error(Event.WATCH_FAILED, key=self.order.key, exc_info=fault)
 
     def _repeat_step(self) -> None:
         while (pause_s := self.step()) is not None:
@@ -164,9 +180,7 @@ class Watch:
     def _look(self) -> bool:
         """Say whether it ended, or must."""
         now_s = self._clock.monotonic_s()
-        if self._awake is None:
-            self._awake = ExitStack()
-            self._awake.enter_context(self.order.keep_awake(self.process))
+        self._keep_awake()
         if not self._is_alive():
             return True
         self._has_stood = self._pulse.beat()
@@ -179,11 +193,21 @@ class Watch:
         self._is_overdue = now_s > self._overdue_at_s
         return self._is_overdue or self._has_stood
 
+    def _keep_awake(self) -> None:
+        if self._awake is not None:
+            return
+        awake = ExitStack()
+        try:
+            awake.enter_context(self.order.keep_awake(self.process))
+        except _NOT_NOW:
+            return  # asked again at the next step; the child is watched without it
+        self._awake = awake
+
     def _ask_to_end(self, now_s: float) -> None:
         """TERM to the child alone, which ends its own tree and writes how far it came."""
         try:
             self._processes.ask_to_end(self.process)
-        except OSError:
+        except _NOT_NOW:
             return  # we cannot look now: asked again at the next step
         self._kill_at_s = now_s + self.order.grace_s + STOP_MARGIN_S
 
@@ -194,7 +218,7 @@ class Watch:
         """
         try:
             self._processes.end_tree(self.process, mark=self.order.key)
-        except (OSError, MemoryError) as error:
+        except _NOT_NOW as error:
             if not self._is_postponed:
                 logger("daemon").warning(Event.SWEEP_POSTPONED, key=self.order.key, error=str(error))
             self._is_postponed = True
@@ -210,11 +234,11 @@ class Watch:
         return True
 
     def _is_alive(self) -> bool:
-        if self._child is not None:
-            return self._child.poll() is None
         try:
+            if self._child is not None:
+                return self._child.poll() is None
             return self._processes.is_alive(self.process)
-        except OSError:
+        except _NOT_NOW:
             return True  # we cannot look now: no reason to end it
 
     def _read_journal(self) -> None:
@@ -223,7 +247,7 @@ class Watch:
                 return
             try:
                 reading = read_lines(self.order.journal, self._offset)
-            except OSError:
+            except _NOT_NOW:
                 return  # it cannot be read now; the result's own usage counts in the end
             for entry in reading.entries:
                 self._take(entry)
@@ -240,6 +264,8 @@ class Watch:
             self._inbox.put(Spent(self.order.key, self.order.fence, spent))
 
     def _told(self) -> str:
+        if self._fault and self._asked == self._fault:
+            return self._fault
         if self._is_overdue:
             return f"the process outlived its {format_duration(self.order.wall_s)} and was killed"
         if self._has_stood:

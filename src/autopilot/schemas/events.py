@@ -48,6 +48,7 @@ class Event(StrEnum):
     LEASE_REFUSED = "lease.refused"
     SWEEP_POSTPONED = "sweep.postponed"
     WATCH_POSTPONED = "watch.postponed"
+    WATCH_FAILED = "watch.failed"
     PHASE_ENTERED = "phase.entered"
     PHASE_FINISHED = "phase.finished"
     WORKTREE_CREATED = "worktree.created"

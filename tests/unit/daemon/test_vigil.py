@@ -77,12 +77,36 @@ def test_who_wants_no_lock_gets_none(tmp_path: Path) -> None:
     stage.store.close()
 
 
-def test_a_keeper_that_refuses_stops_no_tick(stage: Stage) -> None:
+@pytest.mark.parametrize("is_on", [True, False])
+def test_a_keeper_that_refuses_stops_no_tick_and_is_asked_again_until_it_gives(
+    stage: Stage, *, is_on: bool
+) -> None:
     keeper = Keeper()
     keeper.refuses = True
-    writes.turn_on(stage.store, by="test")
+    if is_on:
+        writes.turn_on(stage.store, by="test")
     vigil = Vigil(keeper)
     vigil(stage.shop)
+    assert vigil(stage.shop) == stage.clock.now_ms() + 15_000
+    assert keeper.asked == [is_on]
+    stage.clock.advance(15)
     vigil(stage.shop)
-    assert keeper.asked == [True]
+    assert keeper.asked == [is_on] * 2
+    keeper.refuses = False
+    for _ in range(3):
+        stage.clock.advance(15)
+        vigil(stage.shop)
+    assert keeper.asked == [is_on] * 3 + (["asked"] if is_on else [])
     Vigil(None)(stage.shop)
+
+
+def test_the_end_asks_again_for_what_was_refused(stage: Stage) -> None:
+    keeper = Keeper()
+    vigil = Vigil(keeper)
+    writes.turn_on(stage.store, by="test")
+    vigil(stage.shop)
+    keeper.refuses = True
+    writes.turn_off(stage.store, by="test")
+    vigil(stage.shop)
+    vigil.close()
+    assert keeper.asked == [True, False, False]

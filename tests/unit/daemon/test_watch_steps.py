@@ -6,7 +6,7 @@ import errno
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -188,3 +188,42 @@ def test_what_a_dead_child_left_is_swept_later_where_the_machine_cannot_be_looke
     supervisor.forget(watch.order.key)
     assert supervisor.clear(watch.order, None) == 1
     assert supervisor.is_idle
+
+
+SHORT_OF = {
+    "the journal": "autopilot.daemon.watch.read_lines",
+    "the lease": "autopilot.daemon.pulse.renew",
+    "its state": f"{__name__}.OneChild.is_standing",
+    "whether it lives": f"{__name__}.OneChild.is_alive",
+    "the lock": f"{__name__}.nullcontext",
+    "the clock": "tests.support.clock.FakeClock.monotonic_s",
+}
+
+
+@pytest.mark.parametrize("what", SHORT_OF)
+@pytest.mark.parametrize("by", [MemoryError, OSError])
+def test_a_look_for_which_there_is_no_memory_ends_no_healthy_child(
+    watch: Watch, clock: FakeClock, monkeypatch: pytest.MonkeyPatch, what: str, by: type[Exception]
+) -> None:
+    """Its agent is paid: that we cannot look says nothing about it."""
+    table, tried = OneChild(), list[str]()
+
+    def fail(*_: object) -> object:
+        tried.append(what)
+        raise by("none left")
+
+    folder = watch.order.journal.parent
+    watch.order.journal.write_bytes(b"")
+    wanted = replace(watch.order, lease=folder / "lease", lease_s=60, keep_awake=lambda _: nullcontext())
+    watch = Watch(wanted, CHILD, child=None, processes=table, clock=clock, inbox=Inbox())
+    with monkeypatch.context() as patched:
+        patched.setattr(SHORT_OF[what], fail)
+        for _ in range(3):
+            assert watch.step() == POLL_S
+            clock.advance(1)
+    assert len(tried) >= 3
+    assert (table.marks, watch.ending) == ([], None)
+    table.lives = False
+    assert watch.step() is None
+    assert watch.ending is not None
+    assert (watch.ending.asked, watch.ending.told) == ("", "the process is gone")
