@@ -52,15 +52,14 @@ def ask_to_stop(house: House) -> None:
 
 
 @pytest.mark.covers("B04", "B05", "B17", "B18")
-def test_a_ticket_goes_from_the_queue_to_a_draft_in_processes_of_its_own(
-    build: Build, tmp_path: Path
-) -> None:
-    seen = tmp_path / "seen.json"
-    look = f"import json, os; json.dump([*map(dict, [os.environ]), os.getcwd()], open({str(seen)!r}, 'w'))"
+def test_a_ticket_goes_from_the_queue_to_a_draft_in_processes_of_its_own(build: Build) -> None:
+    where = "open(os.path.expanduser('~/seen'), 'w')"
+    look = f"import json, os; json.dump([dict(os.environ), os.getcwd()], {where})"
     house = build(settings=SLOW_POLL, curious=[{"run": ["python3", "-c", look]}])
     name = house.add(agent="curious")
     house.daemon.wait_for_state(name, "parked")
-    env, cwd = json.loads(seen.read_text())
+    (run_folder,) = house.paths.runs.glob(f"{name}-a*")
+    env, cwd = json.loads((run_folder / "home" / "seen").read_text())
     assert (env["AUTOPILOT_UNATTENDED"], env["MULTI_AGENT_UNATTENDED"]) == ("1", "1")
     assert not {"AUTOPILOT_HOME", "AUTOPILOT_SECRET_FORGE", "PYTHONPATH"} & set(env)
     assert cwd == str(house.paths.worktree(name))
