@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import procinfo
 from autopilot.config.orphans import is_adopting
+from autopilot.config.procinfo import ProcessId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autopilot.config.clock import Clock
-    from autopilot.config.procinfo import ProcessId, Seen
+    from autopilot.config.procinfo import Seen
 
 _POLL_S = 0.02
 _SLOWEST_POLL_S = 0.25
+UNDYING_S = 5.0
+"""Who lives so long after KILL waits in the kernel for a device: it does nothing more."""
 
 
 class Tree:
@@ -67,7 +70,7 @@ class Tree:
     def end(
         self, *, grace_s: float, clock: Clock, pause: Callable[[float], object] | None = None
     ) -> frozenset[ProcessId]:
-        """TERM all, wait, KILL all until none is left.
+        """TERM all, wait, KILL all until none is left but those that nothing ends.
 
         Args:
             grace_s: seconds between TERM and KILL.
@@ -75,7 +78,7 @@ class Tree:
             pause: waits for about so many seconds; the caller may use the time to drain pipes.
 
         Returns:
-            Those that this user may not signal (a set-uid program); empty as a rule.
+            Those that this user may not signal (a set-uid program), or that outlived KILL; empty as a rule.
         """
         wait = pause or _idle
         deadline_s = clock.monotonic_s() + grace_s
@@ -83,12 +86,20 @@ class Tree:
         self._signal([member for member in members if not member.is_sandbox], signal.SIGTERM)
         while members and self.look() and clock.monotonic_s() < deadline_s:
             wait(_POLL_S)
-        pause_s = _POLL_S
+        pause_s, since_s = _POLL_S, dict[ProcessId, float]()
         while members := self.look(thoroughly=True):
             self._signal(members, signal.SIGKILL)
+            now_s = clock.monotonic_s()
+            self._give_up(
+                {row.id for row in members if now_s - since_s.setdefault(row.id, now_s) >= UNDYING_S}
+            )
             wait(pause_s)
             pause_s = min(pause_s * 2, _SLOWEST_POLL_S)
         return frozenset(self._out_of_reach)
+
+    def _give_up(self, undying: set[ProcessId]) -> None:
+        self._out_of_reach |= undying
+        self.killed -= undying
 
     def reap(self) -> None:
         """Collect members that became our own children and are dead. The root belongs to its starter."""
@@ -157,7 +168,14 @@ class Tree:
             self.killed.add(member.id)
 
 
-def kill_tree(root: ProcessId, *, grace_s: float, clock: Clock, marker: str | None = None) -> int:
+def kill_tree(
+    root: ProcessId,
+    *,
+    grace_s: float,
+    clock: Clock,
+    marker: str | None = None,
+    on_survivors: Callable[[frozenset[ProcessId]], object] | None = None,
+) -> int:
     """End a process and all it started, also when the process itself is long gone.
 
     Args:
@@ -165,12 +183,15 @@ def kill_tree(root: ProcessId, *, grace_s: float, clock: Clock, marker: str | No
         grace_s: seconds between TERM and KILL.
         clock: measures the grace.
         marker: the mark given to `spawn`; finds those who left the tree and its session.
+        on_survivors: told once of those that nothing ends, if there are any.
 
     Returns:
-        How many processes were signalled. All are gone by then.
+        How many processes were ended. All of them are gone by then.
     """
     tree = Tree(root, mark=marker)
-    tree.end(grace_s=grace_s, clock=clock)
+    survivors = tree.end(grace_s=grace_s, clock=clock)
+    if survivors and on_survivors is not None:
+        on_survivors(survivors)
     tree.reap()
     return len(tree.killed)
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from autopilot.config import proc
+from autopilot.config.logs import logger
+from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -124,5 +126,11 @@ class SystemProcesses:
                 os.kill(process.pid, signal.SIGTERM)
 
     def end_tree(self, process: ProcessId | None, *, mark: str) -> int:
-        """Kill by walk, session and mark."""
-        return proc.kill_tree(process or NOBODY, grace_s=0.0, clock=self.clock, marker=mark)
+        """Kill by walk, session and mark; who lives on all the same is named in the log."""
+
+        def tell(survivors: frozenset[ProcessId]) -> None:
+            pids = sorted(each.pid for each in survivors)
+            logger("daemon").warning(Event.TREE_SURVIVED, key=mark, pids=pids)
+
+        root = process or NOBODY
+        return proc.kill_tree(root, grace_s=0.0, clock=self.clock, marker=mark, on_survivors=tell)

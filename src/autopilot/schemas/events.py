@@ -49,6 +49,7 @@ class Event(StrEnum):
     SWEEP_POSTPONED = "sweep.postponed"
     WATCH_POSTPONED = "watch.postponed"
     WATCH_FAILED = "watch.failed"
+    TREE_SURVIVED = "tree.survived"
     PHASE_ENTERED = "phase.entered"
     PHASE_FINISHED = "phase.finished"
     WORKTREE_CREATED = "worktree.created"
