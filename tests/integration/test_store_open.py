@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import text
 
 from autopilot.daemon.store import backup, migrate, queries_tickets
-from autopilot.daemon.store.engine import Store, open_store, set_aside
+from autopilot.daemon.store.anew import begin_anew
+from autopilot.daemon.store.engine import Store, open_store
 from autopilot.daemon.store.restore import restore
 from autopilot.schemas.errors import (
     AutopilotError,
@@ -229,7 +230,7 @@ def test_damaged_files_are_set_aside_only_on_a_persons_word_and_then_a_new_queue
 ) -> None:
     database = filled(tmp_path)
     _empty(database)
-    folder = set_aside(database, FakeClock())
+    folder = begin_anew(database, FakeClock()).set_aside
     assert (folder / "autopilot.db").read_bytes() == b""
     store = open_store(database, FakeClock(), role="daemon")
     with store.read() as conn:

@@ -59,6 +59,15 @@ def stop_all(paths: Paths, clock: Clock) -> list[Killed]:
     return killed
 
 
+def living(paths: Paths) -> tuple[str, ...]:
+    """Name the runs and publications of this state folder of which a process lives.
+
+    Raises:
+        OSError: we have no descriptor or memory left to look with.
+    """
+    return tuple(sorted(_alive(set(_marks(paths)))))
+
+
 def _kill(name: str, root: proc.ProcessId, clock: Clock) -> Killed:
     marker = None if root != NOBODY else name
     return Killed(name, proc.kill_tree(root, grace_s=0.0, clock=clock, marker=marker))

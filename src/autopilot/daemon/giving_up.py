@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.daemon import traces
+from autopilot.daemon.bystanders import refuse_beside_living
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.statedir import check_file_system
-from autopilot.daemon.store.engine import open_store, set_aside
+from autopilot.daemon.store.anew import begin_anew
+from autopilot.daemon.store.engine import open_store
 from autopilot.schemas.errors import ConfigError, RefusedError
 
 if TYPE_CHECKING:
@@ -17,19 +20,17 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
+    from autopilot.daemon.store.anew import Begun
 
 LOST = frozenset({"database-damaged", "database-missing"})
 """Faults that moving the files away ends; every other has a better cure."""
 
 
-def give_up_queue(paths: Paths, clock: Clock) -> Path:
-    """Move the database and what belongs to it into a folder of its own.
-
-    Returns:
-        The folder. The next command makes an empty queue.
+def give_up_queue(paths: Paths, clock: Clock) -> Begun:
+    """Move the database into a folder of its own and begin a queue that goes on with numbers and money.
 
     Raises:
-        RefusedError: a daemon runs, or the database is whole.
+        RefusedError: a daemon or a run of ours lives, or the database is whole.
         ConfigError: another fault, which needs another cure.
     """
     check_file_system(paths.state)
@@ -40,7 +41,8 @@ def give_up_queue(paths: Paths, clock: Clock) -> Path:
             raise RefusedError("database-whole", what, hint="autopilot doctor shows what blocks")
         if fault.code not in LOST:
             raise fault
-        return set_aside(paths.database, clock)
+        refuse_beside_living(paths)
+        return begin_anew(paths.database, clock, traces=traces.find(paths))
 
 
 def _fault(database: Path, clock: Clock) -> ConfigError | None:

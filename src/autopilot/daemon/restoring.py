@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.daemon import traces
+from autopilot.daemon.bystanders import refuse_beside_living
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.statedir import check_file_system
 from autopilot.daemon.store.restore import restore
@@ -24,9 +25,10 @@ def restore_queue(paths: Paths, clock: Clock, *, source: Path | None = None) -> 
     """Put a backup in the place of the queue; by default the newest good one.
 
     Raises:
-        RefusedError: a daemon runs, another process has the queue open, or there is no such backup.
+        RefusedError: a daemon or run of ours lives, another has the queue open, or there is no such backup.
         ConfigError: the backup cannot be believed, or cannot be put in place.
     """
     check_file_system(paths.state)
     with daemon_lock(paths.daemon_lock):
+        refuse_beside_living(paths)
         return restore(paths.database, clock, source=source, traces=traces.find(paths))

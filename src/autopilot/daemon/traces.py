@@ -29,19 +29,20 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound=BaseModel)
 
 MAX_DOCUMENT_BYTES = 64 * 1024 * 1024
-_OF_A_TICKET = re.compile(r"^T-([1-9][0-9]{0,17})(?:-|$)")
+_OF_A_TICKET = re.compile(r"^T-([1-9][0-9]{0,17})(?:[-.]|$)")
 _A_TICKET = re.compile(r"T-[1-9][0-9]{0,17}")
 _NS_PER_MS = 1_000_000
 
 
 def find(paths: Paths) -> Traces:
-    """Look through every run's folder and every worktree's name."""
+    """Look through every run's folder, and at the name of all that tickets left."""
     folders = [entry for entry in _entries(paths.runs) if not entry.is_symlink()]
     runs = [trace for folder in folders if (trace := _run(folder)) is not None]
     specs = [spec for folder in folders if (spec := _publication(folder)) is not None]
     numbers = [
         int(match[1])
-        for entry in (*folders, *_entries(paths.worktrees))
+        for parent in (paths.runs, paths.worktrees, paths.salvage, paths.pr_requests)
+        for entry in _entries(parent)
         if (match := _OF_A_TICKET.match(entry.name))
     ]
     return Traces(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.cli import console
+from autopilot.daemon.cli import console, shape
 from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.ids import ticket_id
 
 if TYPE_CHECKING:
     import argparse
@@ -47,12 +48,27 @@ def _set_aside(*, as_json: bool) -> ExitCode:
     from autopilot.config.paths import find_paths
     from autopilot.daemon.giving_up import give_up_queue
 
-    folder = give_up_queue(find_paths().ensure(), SystemClock())
+    begun = give_up_queue(find_paths().ensure(), SystemClock())
+    carried = begun.carried
     if as_json:
-        console.say_json({"set_aside": str(folder)})
+        console.say_json(
+            {
+                "set_aside": str(begun.set_aside),
+                "last_number": begun.last_number,
+                "carried": {
+                    "runs": list(carried.runs),
+                    "micro_usd": carried.micro_usd,
+                    "tickets": [ticket_id(number) for number in carried.tickets],
+                },
+            }
+        )
     else:
-        console.say(f"the damaged queue is in {folder}; the next command starts with an empty one")
+        console.say(f"the damaged queue is in {begun.set_aside}; a new one is in its place, switched off")
         console.say("worktrees and branches of its tickets are still there")
+        if carried.runs:
+            spent = shape.usd(carried.micro_usd)
+            console.say(f"{len(carried.runs)} runs of it are counted against the ceilings, {spent}")
+            console.say("tickets that ran are there again, cancelled: autopilot list")
     return ExitCode.OK
 
 

@@ -148,15 +148,6 @@ def _busy(database: Path) -> TransientError:
     return TransientError("database-busy", what, hint="try again; `autopilot doctor` names who has it open")
 
 
-def set_aside(database: Path, clock: Clock) -> Path:
-    """Move the database and what belongs to it into a folder of its own. Only on a person's word.
-
-    Returns:
-        The folder. The next start makes an empty queue.
-    """
-    return move_aside(database, clock, why="damaged", parts=("", *SIDECARS, LOCK_SUFFIX))
-
-
 def move_aside(database: Path, clock: Clock, *, why: str, parts: Sequence[str]) -> Path:
     """Move the files of a database whose names end with `parts` into a new folder beside it.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from autopilot.config.entropy import SystemEntropy
 from autopilot.daemon.store import connect, health, migrate
-from autopilot.daemon.store.damage import damaged, openable, set_aside, translated
+from autopilot.daemon.store.damage import damaged, openable, translated
 from autopilot.daemon.store.patience import Patience
 from autopilot.daemon.store.place import Place
 from autopilot.schemas.errors import TransientError
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from autopilot.config.entropy import Entropy
     from autopilot.daemon.store.connect import Role
     from autopilot.daemon.store.lines import Lines
-
-__all__ = ["Store", "open_store", "set_aside"]
 
 T = TypeVar("T")
 

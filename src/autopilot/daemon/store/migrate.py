@@ -152,7 +152,7 @@ def _bring_up(database: Path, seat: int, clock: Clock) -> None:
     if found == HEAD:
         return
     if found is None:
-        _make(database)
+        make(database)
         return
     made = backup.make(database, taken_ms=clock.now_ms(), kind="migration", schema=found)
     backup.prune(made.path.parent, keep=_KEPT, kind="migration")  # a start that fails is tried for ever
@@ -160,7 +160,7 @@ def _bring_up(database: Path, seat: int, clock: Clock) -> None:
     logger("store").info(Event.STORE_MIGRATED, from_schema=found, to_schema=HEAD)
 
 
-def _make(database: Path) -> None:
+def make(database: Path) -> None:
     """Build the database aside and rename it into place, so that no crash leaves an empty file behind."""
     draft = database.with_name(database.name + ".new")
     for suffix in ("", "-wal", "-shm", "-journal"):

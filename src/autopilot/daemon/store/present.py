@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LIVE = frozenset({State.RUNNING.value, State.PUBLISHING.value})
+_NONSENSE = 10**9
+"""No queue comes so far; a damaged file may say anything, and the number after it must still be given."""
 _STANDING = "SELECT short_id, state, updated_ms, fence FROM tickets"
 
 
@@ -63,6 +65,18 @@ def _compared(
             if now[number][2] > before[number][2] and before[number][0] not in _LIVE
         ),
     )
+
+
+def last_number(database: Path) -> int:
+    """Give the highest ticket number that was ever given; 0 where that cannot be read, or is nonsense."""
+    if not database.is_file():
+        return 0
+    try:
+        with closing(_opened(database)) as raw:
+            found = max(_last(raw), *(row[0] for row in raw.execute("SELECT max(short_id) FROM tickets")))
+    except (sqlite3.Error, TypeError, ValueError):
+        return 0
+    return found if 0 < found < _NONSENSE else 0
 
 
 def never_again(raw: sqlite3.Connection, newer: Newer, *, last_number: int) -> None:

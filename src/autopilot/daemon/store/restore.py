@@ -20,7 +20,7 @@ from autopilot.config.logs import logger
 from autopilot.daemon.store import copies, migrate, present
 from autopilot.daemon.store.copies import Copy
 from autopilot.daemon.store.damage import SIDECARS, is_damage, move_aside
-from autopilot.daemon.store.traces import Carried, Traces, carry
+from autopilot.daemon.store.traces import RESTORE, Carried, Traces, carry
 from autopilot.schemas.errors import ConfigError, RefusedError
 from autopilot.schemas.events import Event
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.daemon.store.present import Newer
+    from autopilot.daemon.store.traces import Occasion
 
 _FILE_MODE = 0o600
 _STAGE = ".restore-"
@@ -65,8 +66,8 @@ def restore(database: Path, clock: Clock, *, source: Path | None, traces: Traces
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=database.parent) as folder:
             staged = _staged(chosen, Path(folder) / database.name)
             newer = present.newer_than(staged.path, database)
-            carried = _told(staged.path, newer, traces, now_ms=clock.now_ms())
-            _flush(staged.path)
+            carried = tell(staged.path, newer, traces, RESTORE, now_ms=clock.now_ms())
+            flush_copy(staged.path)
             aside = _moved_aside(database, clock)
             staged.path.rename(database)
         sync_folder(database.parent)
@@ -115,14 +116,14 @@ def _staged(source: Path, target: Path) -> Copy:
     return Copy(target, target.stat().st_size, 0, schema, rows, "")
 
 
-def _told(path: Path, newer: Newer, traces: Traces, *, now_ms: int) -> Carried:
-    """Tell the copy what was given, spent and pushed since; and let nothing start before a person says so."""
+def tell(path: Path, newer: Newer, traces: Traces, occasion: Occasion, *, now_ms: int) -> Carried:
+    """Tell a copy, or a new database, what was given, spent and pushed; a person is who lets it start."""
     with closing(sqlite3.connect(path, isolation_level=None)) as raw:
         raw.execute("PRAGMA foreign_keys=1")
         raw.execute("BEGIN IMMEDIATE")
-        carried = carry(raw, traces, now_ms=now_ms)
+        carried = carry(raw, traces, occasion, now_ms=now_ms)
         present.never_again(raw, newer, last_number=traces.last_number)
-        raw.execute("UPDATE switch SET is_on = 0, changed_ms = ?, by = 'restore'", (now_ms,))
+        raw.execute("UPDATE switch SET is_on = 0, changed_ms = ?, by = ?", (now_ms, occasion.by))
         raw.execute("COMMIT")
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return carried
@@ -134,7 +135,8 @@ def _moved_aside(database: Path, clock: Clock) -> Path | None:
     return move_aside(database, clock, why="replaced", parts=parts) if parts else None
 
 
-def _flush(path: Path) -> None:
+def flush_copy(path: Path) -> None:
+    """Make sure of a whole file, before it gets its name."""
     path.chmod(_FILE_MODE)
     handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     try:

@@ -1,4 +1,4 @@
-"""What runs and publications left on this machine that a restored database does not know: written into it.
+"""What runs and publications left on this machine that a restored or new database does not know: written in.
 
 Money that is gone stays gone and is counted against its ceilings; a commit that may have been pushed is known
 to be ours. Works on any schema, with the columns that every schema has. Must not move a ticket that is there.
@@ -19,9 +19,18 @@ if TYPE_CHECKING:
     from autopilot.schemas.publication import PublishSpec
     from autopilot.schemas.run import RunSpec
 
-_BY = "restore"
-_REASON = "it was added after the backup that was restored"
-_CODE = "restored"
+
+@dataclass(frozen=True, slots=True)
+class Occasion:
+    """Why a database does not know what this machine did."""
+
+    by: str
+    code: str
+    when: str
+
+
+RESTORE = Occasion("restore", "restored", "after the backup that was restored")
+SET_ASIDE = Occasion("set-aside", "given-up", "in the queue that was given up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +64,16 @@ class Carried:
     """Numbers of tickets that had run and were not in the backup; they are there again, cancelled."""
 
 
-def carry(raw: sqlite3.Connection, traces: Traces, *, now_ms: int) -> Carried:
+def carry(raw: sqlite3.Connection, traces: Traces, occasion: Occasion, *, now_ms: int) -> Carried:
     """Enter what is not there yet, inside the caller's transaction."""
     unknown = [trace for trace in traces.runs if not _has_run(raw, trace.spec.run_id)]
     tickets = tuple(dict.fromkeys(_numbers_without_ticket(raw, unknown)))
     for trace in unknown:
         if not _has_ticket(raw, trace.spec.short_id):
-            _add_ticket(raw, trace.spec, now_ms)
-        _add_run(raw, trace)
+            _add_ticket(raw, trace.spec, occasion, now_ms)
+        _add_run(raw, trace, occasion)
     for spec in traces.publications:
-        _add_publication(raw, spec, now_ms)
+        _add_publication(raw, spec, occasion, now_ms)
     spent = sum(trace.micro_usd for trace in unknown)
     return Carried(tuple(trace.spec.run_id for trace in unknown), spent, tickets)
 
@@ -81,15 +90,16 @@ def _has_ticket(raw: sqlite3.Connection, number: int) -> bool:
     return raw.execute("SELECT 1 FROM tickets WHERE short_id = ?", (number,)).fetchone() is not None
 
 
-def _add_ticket(raw: sqlite3.Connection, spec: RunSpec, now_ms: int) -> None:
+def _add_ticket(raw: sqlite3.Connection, spec: RunSpec, occasion: Occasion, now_ms: int) -> None:
     """Bring a ticket back from what its run was told; cancelled, for nobody knows where it stood."""
+    reason = f"it was added {occasion.when}"
     raw.execute(
         "INSERT INTO tickets (short_id, state, title, body, acceptance, repo, base, priority, agent, branch,"
         " created_ms, updated_ms, reason, hint, fence) VALUES (?,?,?,?,?,?,?,2,?,?,?,?,?,?,?)",
         (
             *(spec.short_id, State.CANCELLED.value, spec.title, spec.body, json.dumps(spec.acceptance)),
             *(spec.repo.name, spec.repo.base, spec.agent.name, spec.branch, spec.created_ms, now_ms),
-            *(_REASON, f"autopilot retry {spec.ticket_id} queues it again", spec.fence),
+            *(reason, f"autopilot retry {spec.ticket_id} queues it again", spec.fence),
         ),
     )
     moves = (
@@ -99,11 +109,11 @@ def _add_ticket(raw: sqlite3.Connection, spec: RunSpec, now_ms: int) -> None:
     raw.executemany(
         "INSERT INTO history (ticket, trigger, from_state, to_state, at_ms, by, reason)"
         " VALUES (?,?,?,?,?,?,?)",
-        [(spec.short_id, *move, now_ms, _BY, _REASON) for move in moves],
+        [(spec.short_id, *move, now_ms, occasion.by, reason) for move in moves],
     )
 
 
-def _add_run(raw: sqlite3.Connection, trace: RunTrace) -> None:
+def _add_run(raw: sqlite3.Connection, trace: RunTrace, occasion: Occasion) -> None:
     spec, money = trace.spec, trace.micro_usd
     reserved = spec.limits.run_ceiling_micro_usd
     raw.execute(
@@ -112,8 +122,8 @@ def _add_run(raw: sqlite3.Connection, trace: RunTrace) -> None:
         " SELECT ?, short_id, ?, sessions + 1, ?, ?, ?, ?, 'finished', ?, ?, ?, ?, ?, ?, ?, 0"
         " FROM tickets WHERE short_id = ?",
         (
-            *(spec.run_id, spec.attempt, spec.agent.name, spec.repo.name, spec.fence, _BY, spec.created_ms),
-            *(trace.finished_ms, _CODE, "it ran after the backup that was restored", reserved, money),
+            *(spec.run_id, spec.attempt, spec.agent.name, spec.repo.name, spec.fence, occasion.by),
+            *(spec.created_ms, trace.finished_ms, occasion.code, f"it ran {occasion.when}", reserved, money),
             *(trace.is_known, spec.short_id),
         ),
     )
@@ -137,7 +147,7 @@ def _add_run(raw: sqlite3.Connection, trace: RunTrace) -> None:
         )
 
 
-def _add_publication(raw: sqlite3.Connection, spec: PublishSpec, now_ms: int) -> None:
+def _add_publication(raw: sqlite3.Connection, spec: PublishSpec, occasion: Occasion, now_ms: int) -> None:
     """Enter a publication that may have pushed; another ticket's of the same number is left out."""
     raw.execute(
         "INSERT OR IGNORE INTO publications (id, ticket, run_id, state, repo, base, base_sha, branch, head,"
@@ -146,7 +156,7 @@ def _add_publication(raw: sqlite3.Connection, spec: PublishSpec, now_ms: int) ->
         " WHERE short_id = ? AND branch = ?",
         (
             *(spec.id, spec.run_id, spec.base, spec.base_sha, spec.branch, spec.head, spec.idempotency_key),
-            *(_CODE, "it was begun after the backup that was restored", spec.created_ms, spec.created_ms),
+            *(occasion.code, f"it was begun {occasion.when}", spec.created_ms, spec.created_ms),
             *(now_ms, _number(spec.ticket_id), spec.branch),
         ),
     )
