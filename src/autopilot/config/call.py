@@ -153,6 +153,9 @@ class Call:
             if not self._streams.has_input():
                 break
             self._pump(0)
+        for chunk in self._streams.finish():
+            if self._on_output is not None:
+                self._on_output(chunk)
         self._tree.reap()
         return (None if self._root in survivors else self._process.wait()), survivors
 

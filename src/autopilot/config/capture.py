@@ -42,7 +42,10 @@ class Stream:
         """Take credentials out of what came; nothing more comes after an empty piece."""
         if self.redactor is None:
             return raw
-        return self.redactor.feed(raw) if raw else self.redactor.end()
+        if raw:
+            return self.redactor.feed(raw)
+        rest, self.redactor = self.redactor.end(), None
+        return rest
 
     @property
     def tail(self) -> bytes:
@@ -165,6 +168,15 @@ class Streams:
             if kept and stream is self.output:
                 chunks.append(kept)
         return moved, chunks
+
+    def finish(self) -> list[bytes]:
+        """Let go of what was kept back until the pipe's end, for others may hold that open; gives output."""
+        chunks = []
+        for stream in self._opened:
+            kept = self._keep(stream, stream.clean(b""))
+            if kept and stream is self.output:
+                chunks.append(kept)
+        return chunks
 
     def _keep(self, stream: Stream, raw: bytes) -> bytes:
         kept, head = raw, raw
