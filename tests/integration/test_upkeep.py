@@ -106,6 +106,17 @@ def test_an_output_file_that_grew_too_large_is_emptied_and_its_end_is_kept(tmp_p
     trim(tmp_path / "nowhere", limit_bytes=1)
 
 
+@pytest.mark.parametrize("name", ["daemon.out", "gc.out"])
+def test_what_we_and_our_clean_ups_print_stays_as_small_as_a_log(tmp_path: Path, name: str) -> None:
+    stage = Stage(tmp_path, config="logs = { max_size_mib = 1 }\n")
+    file = stage.paths.logs / name
+    file.write_bytes(b"x" * (MIB + 1))
+    Upkeep()(stage.shop)
+    assert file.stat().st_size == 0
+    assert (stage.paths.logs / f"{name}.1").exists()
+    stage.store.close()
+
+
 def test_a_daemon_that_still_reads_its_database_says_that_it_lives_and_refuses_the_rest(stage: Stage) -> None:
     is_ready = False
 

@@ -39,7 +39,7 @@ def read(path: Path) -> dict[str, str]:
         if content is None:
             return {}
         found = json.loads(content)
-    except (UnreadableError, OSError, ValueError) as exc:
+    except (UnreadableError, OSError, ValueError, RecursionError) as exc:
         what = f"{path} cannot be used: {exc}"
         hint = f"chmod 600 {path}, or remove it and repeat: autopilot install --pass NAME"
         raise ConfigError("handed-unusable", what, hint=hint) from exc

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 BACKSTOP_MARGIN_S = 60.0
 CLEAN_UP_S = 4 * 3600.0
+CLEAN_UP_OUTPUT_FILE = "gc.out"
 _NETWORK = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -106,7 +107,7 @@ def clean_up_launch(shop: Shop, key: str, what: str) -> Launch:
         env=environ.child_environment(
             base, home=_home(base), extra={**environ.UNATTENDED, **_own_code(), RUN_ID_VARIABLE: key}
         ),
-        output=paths.logs / "gc.out",
+        output=paths.logs / CLEAN_UP_OUTPUT_FILE,
         order=Order(
             key=key,
             journal=paths.state / "gc-events.jsonl",

@@ -1,4 +1,4 @@
-"""Keeps small, on every tick, what would grow beside the queue: its write-ahead log, and the daemon's output.
+"""Keeps small, on every tick, what would grow beside the queue: its write-ahead log, and printed output.
 
 Must not wait for anybody: a reader that holds an old snapshot is passed by, and told of.
 """
@@ -9,6 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
+from autopilot.daemon.children import CLEAN_UP_OUTPUT_FILE
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
@@ -37,10 +38,11 @@ class Upkeep:
         self._is_told = False
 
     def __call__(self, shop: Shop) -> None:
-        """Look at both, and do what is due."""
+        """Look at all of them, and do what is due."""
         self._mind_log(shop)
         limit_bytes = shop.settings.logs.max_size_mib * MIB
-        trim(shop.paths.logs / OUTPUT_FILE, limit_bytes=limit_bytes)
+        for name in (OUTPUT_FILE, CLEAN_UP_OUTPUT_FILE):
+            trim(shop.paths.logs / name, limit_bytes=limit_bytes)
 
     def _mind_log(self, shop: Shop) -> None:
         size_bytes, now_ms = shop.store.log_bytes(), shop.now_ms()

@@ -29,7 +29,7 @@ def test_nothing_handed_over_is_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[]", '{"A": 1}', '"A"', '{"A=B": "c"}', '{"": "c"}', '{"A": "\\u0000"}']
+    "content", ["{", "[]", "[" * 100_000, '{"A": 1}', '"A"', '{"A=B": "c"}', '{"": "c"}', '{"A": "\\u0000"}']
 )
 def test_what_we_did_not_write_is_refused_with_the_cure(tmp_path: Path, content: str) -> None:
     file = tmp_path / "file"
