@@ -68,6 +68,8 @@ def test_the_same_source_key_twice_is_one_ticket(cli: Cli) -> None:
         (["list"], "not-a-ticket", "'list' is a command", "did you mean: autopilot list?"),
         ([" Status "], "not-a-ticket", "'Status' is a command", "did you mean: autopilot status?"),
         (["#12"], "reference-alone", "#12 names an issue", "--source-key '#12'"),
+        (["x", "--source-key", " "], "ticket-invalid", "source_key", ""),
+        (["x", "--source-key", ""], "empty-word", "--source-key", "not set?"),
         (["PROJ-7"], "reference-alone", "PROJ-7 names an issue", "--source-key"),
     ],
 )
@@ -83,6 +85,33 @@ def test_a_ticket_that_cannot_be_worked_on_is_refused_by_the_name_of_its_field(
     as_json = cli.call("add", "--json", *words)
     assert (as_json.code, as_json.error["code"]) == (ExitCode.FAILED, code)
     assert named in as_json.error["what"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("add", ""),
+        ("add", "x", "--base="),
+        ("add", "x", "--source-key="),
+        ("add", "--file", ""),
+        ("answer", "T-1", ""),
+        ("backup", "--to", ""),
+        ("restore", ""),
+        ("list", "--repo", ""),
+        ("logs", "T-1", "--run", ""),
+        ("on", "--until", ""),
+        ("cancel", "T-1", ""),
+        ("breaker", "reset", ""),
+    ],
+    ids=" ".join,
+)
+def test_a_word_that_says_nothing_is_refused_and_changes_nothing(filled: Cli, words: tuple[str, ...]) -> None:
+    before = filled.ok("list", "--json"), sorted(filled.home.rglob("*"))
+    said = filled.call(*words)
+    assert (said.code, said.out) == (ExitCode.FAILED, "")
+    assert "is empty" in said.err
+    assert "a variable of the shell" in said.err
+    assert (filled.ok("list", "--json"), sorted(filled.home.rglob("*"))) == before
 
 
 def test_without_a_repository_the_way_to_one_is_named(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_state_folder_deep_in_the_tree_works(tmp_path: Path) -> None:
 
 
 def test_a_state_folder_inside_a_repository_is_refused(tmp_path: Path) -> None:
-    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "objects").mkdir(parents=True)
     code, said = refused(Daemon(tmp_path / "home", config=CONFIG))
     assert code == ExitCode.CONFIG
     assert "inside the repository" in said

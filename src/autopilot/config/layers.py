@@ -6,6 +6,8 @@ Must not check values; it only remembers where each came from.
 from __future__ import annotations
 
 import json
+import os
+import stat
 import tomllib
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -69,7 +71,7 @@ def read_file(file: Path) -> dict[str, Any]:
         ConfigError: it cannot be read, or is no TOML; the line is named.
     """
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = _plain_text(file)
         return tomllib.loads(text, parse_float=Decimal)
     except FileNotFoundError:
         return {}
@@ -82,6 +84,16 @@ def read_file(file: Path) -> dict[str, Any]:
         what = f"{file}: {str(exc).replace('at end of document', end)}"
         hint = "texts stand in quotes, and a table begins with [its.name]"
         raise ConfigError("config-syntax", what, hint=hint) from exc
+
+
+def _plain_text(file: Path) -> str:
+    """Read a file, also through links; a pipe would hold the reader for as long as nobody writes to it."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise ConfigError("config-unreadable", f"cannot read {file}: it is no plain file")
+    with os.fdopen(descriptor, encoding="utf-8-sig") as handle:
+        return handle.read()
 
 
 def layers(file: Path, environment: Mapping[str, str], flags: Mapping[str, object]) -> Layered:

@@ -12,7 +12,7 @@ from autopilot.daemon import transitions, transitions_publish
 from autopilot.daemon.store import queries_tickets, writes
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.decision import Cancel
-from autopilot.schemas.errors import RefusedError, StaleTransitionError
+from autopilot.schemas.errors import RefusedError, StaleTransitionError, TicketError
 from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
@@ -91,8 +91,11 @@ def answer(store: Store, ticket_id: str, answers: Sequence[str], *, by: str) -> 
 
     Raises:
         RefusedError: `nothing-asked` or `answers-missing`.
-        TicketError: `ticket-unknown`.
+        TicketError: `ticket-unknown` or `answer-empty`.
     """
+    if not all(text.strip() for text in answers):
+        what = f"{ticket_id}: an empty answer tells the agent nothing"
+        raise TicketError("answer-empty", what, hint="say in a sentence what to do")
 
     def act(seen: Ticket) -> Ticket:
         with store.read() as conn:

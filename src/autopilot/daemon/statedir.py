@@ -118,7 +118,15 @@ def _repository_around(state: Path) -> Path | None:
 def _is_repository(folder: Path) -> bool:
     """Tell whether git would stop here: at a work tree, whose `.git` may be a file, or a bare repository."""
     is_bare = (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
-    return is_bare or (folder / ".git").exists()
+    return is_bare or _is_git_folder(folder / ".git")
+
+
+def _is_git_folder(git: Path) -> bool:
+    """Tell a `.git` from an empty folder of that name, which sandboxes leave behind and git walks past."""
+    try:
+        return git.exists() and not (git.is_dir() and not any(git.iterdir()))
+    except PermissionError:
+        return True
 
 
 def file_system_of(state: Path, mounts: Mapping[str, str]) -> str:

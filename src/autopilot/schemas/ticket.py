@@ -59,6 +59,14 @@ class TicketDraft(Input):
             raise ValueError(msg)
         return value
 
+    @field_validator("source_key")
+    @classmethod
+    def _source_key_says_something(cls, source_key: str | None) -> str | None:
+        if source_key is not None and not source_key.strip():
+            msg = "is empty: every ticket with it would be taken for one and the same"
+            raise ValueError(msg)
+        return source_key
+
     @field_validator("base")
     @classmethod
     def _base_is_a_branch(cls, base: str | None) -> str | None:

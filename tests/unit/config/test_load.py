@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from decimal import Decimal
 from importlib import resources
@@ -18,8 +19,6 @@ DATA = Path(__file__).parent / "data"
 
 @pytest.fixture(autouse=True)
 def no_settings_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     for name in [name for name in os.environ if name.startswith(ENVIRONMENT_PREFIX)]:
         monkeypatch.delenv(name)
 
@@ -213,7 +212,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         load(paths)
     paths.config_file.unlink()
     paths.config_file.mkdir()
-    with pytest.raises(ConfigError, match="Is a directory"):
+    with pytest.raises(ConfigError, match="it is no plain file"):
         load(paths)
 
 
@@ -242,3 +241,29 @@ def test_an_unknown_repository_or_agent_names_the_nearest(tmp_path: Path) -> Non
     with pytest.raises(ConfigError) as caught:
         settings.agent("claud")
     assert (caught.value.code, caught.value.hint) == ("agent-unknown", "did you mean claude?")
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("kind", ["pipe", "folder", "device", "link to a pipe"])
+def test_a_configuration_that_is_no_plain_file_is_refused_without_waiting(tmp_path: Path, kind: str) -> None:
+    paths = places(tmp_path)
+    if kind == "pipe":
+        os.mkfifo(paths.config_file)
+    elif kind == "folder":
+        paths.config_file.mkdir()
+    elif kind == "device":
+        paths.config_file.symlink_to(os.devnull)
+    else:
+        os.mkfifo(tmp_path / "pipe")
+        paths.config_file.symlink_to(tmp_path / "pipe")
+    with pytest.raises(ConfigError) as caught:
+        load(paths)
+    assert caught.value.code == "config-unreadable"
+    assert "no plain file" in caught.value.what
+
+
+def test_a_configuration_behind_a_link_is_read(tmp_path: Path) -> None:
+    (tmp_path / "kept.toml").write_text("cost_ceiling_usd = 7\n")
+    paths = places(tmp_path)
+    paths.config_file.symlink_to(tmp_path / "kept.toml")
+    assert load(paths).cost_ceiling_usd == 7

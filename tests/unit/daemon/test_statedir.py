@@ -46,11 +46,21 @@ def test_a_folder_inside_a_repository_is_refused_also_through_a_link(
     inside = tmp_path / "repo" / "a" / "state"
     inside.mkdir(parents=True)
     git = tmp_path / "repo" / ".git"
-    git.write_text("gitdir: elsewhere\n") if is_worktree else git.mkdir()
+    if is_worktree:
+        git.write_text("gitdir: elsewhere\n")
+    else:
+        git.mkdir()
+        (git / "HEAD").touch()
     link = tmp_path / "link"
     link.symlink_to(inside)
     assert refusal(inside) == "state-dir-in-repository"
     assert refusal(link) == "state-dir-in-repository"
+
+
+def test_an_empty_folder_of_the_name_git_is_no_repository(tmp_path: Path) -> None:
+    (tmp_path / "above" / ".git").mkdir(parents=True)
+    (tmp_path / "above" / "state").mkdir()
+    check_state_dir(tmp_path / "above" / "state")
 
 
 def test_a_folder_inside_a_bare_repository_is_refused(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ def test_the_daemon_is_watched_started_again_and_given_up_in_the_end() -> None:
     wanted = {
         "Type": "notify", "NotifyAccess": "main", "WatchdogSec": "90", "Restart": "on-failure",
         "RestartPreventExitStatus": "3 78", "StartLimitBurst": "10", "StartLimitIntervalSec": "1800",
-        "OnFailure": NOTICE, "KillMode": "mixed", "TimeoutStopSec": "105", "WantedBy": "default.target",
+        "OnFailure": NOTICE, "KillMode": "mixed", "TimeoutStartSec": "3600", "TimeoutStopSec": "105",
+        "WantedBy": "default.target",
     }  # fmt: skip
     assert {name: daemon[name] for name in wanted} == {name: [value] for name, value in wanted.items()}
 

@@ -11,7 +11,7 @@ import sys
 from autopilot.config.hook import forget_git
 from autopilot.config.private import keep_private
 from autopilot.daemon.cli import console
-from autopilot.daemon.cli.usage import Parser, unknown
+from autopilot.daemon.cli.usage import Parser, refuse_empty, unknown
 from autopilot.daemon.cli.verbs import VERBS, load
 from autopilot.schemas.errors import AutopilotError, ExitCode, TransientError
 
@@ -94,6 +94,7 @@ def _run(argv: Sequence[str]) -> ExitCode:
     verb = next((word for word in argv if not word.startswith("-")), None)
     if verb is not None and verb not in VERBS:
         raise unknown(verb, VERBS)
+    refuse_empty(argv)
     wanted = [verb] if verb else []
     # Each parser costs: beside the one that is asked for, the others matter to the list of them only.
     parser = build_parser(wanted, named=wanted if list(argv[:1]) == wanted and wanted else VERBS)

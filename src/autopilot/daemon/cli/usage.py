@@ -9,7 +9,7 @@ from autopilot.schemas.units import parse_duration_s
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from typing import Any, NoReturn
 
 LONGEST_S = 366 * 86_400.0
@@ -53,6 +53,22 @@ class Parser(argparse.ArgumentParser):
             UsageError: always.
         """
         raise UsageError("usage", message, hint=f"see: {self.prog} --help")
+
+
+def refuse_empty(argv: Sequence[str]) -> None:
+    """Refuse a word that says nothing: it is a variable that was not set, and no verb means anything by it.
+
+    Raises:
+        AutopilotError: there is one; what it belongs to is named.
+    """
+    for number, word in enumerate(argv):
+        option, equals, value = word.partition("=")
+        is_option = option.startswith("--") and len(option) > len("--") and " " not in option
+        if not word or (is_option and equals and not value):
+            before = argv[number - 1] if number else ""
+            where = option or (before if before.startswith("-") else f"word {number + 1}")
+            what = f"{where} of the command line is empty"
+            raise AutopilotError("empty-word", what, hint="is a variable of the shell not set?")
 
 
 def unknown(word: str, known: Iterable[str]) -> UsageError:
