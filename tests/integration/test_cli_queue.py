@@ -87,33 +87,6 @@ def test_a_ticket_that_cannot_be_worked_on_is_refused_by_the_name_of_its_field(
     assert named in as_json.error["what"]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("add", ""),
-        ("add", "x", "--base="),
-        ("add", "x", "--source-key="),
-        ("add", "--file", ""),
-        ("answer", "T-1", ""),
-        ("backup", "--to", ""),
-        ("restore", ""),
-        ("list", "--repo", ""),
-        ("logs", "T-1", "--run", ""),
-        ("on", "--until", ""),
-        ("cancel", "T-1", ""),
-        ("breaker", "reset", ""),
-    ],
-    ids=" ".join,
-)
-def test_a_word_that_says_nothing_is_refused_and_changes_nothing(filled: Cli, words: tuple[str, ...]) -> None:
-    before = filled.ok("list", "--json"), sorted(filled.home.rglob("*"))
-    said = filled.call(*words)
-    assert (said.code, said.out) == (ExitCode.FAILED, "")
-    assert "is empty" in said.err
-    assert "a variable of the shell" in said.err
-    assert (filled.ok("list", "--json"), sorted(filled.home.rglob("*"))) == before
-
-
 def test_without_a_repository_the_way_to_one_is_named(tmp_path: Path) -> None:
     said = Cli(tmp_path).run("add", "Mend the login")
     assert said.code == ExitCode.FAILED
