@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from autopilot.config import proc, proctree
+from autopilot.config.paths import PUBLISH_FOLDER, SPEC_FILE, paths_below
 from autopilot.config.proctree import UNDYING_S, Tree
+from autopilot.daemon.emergency import living, stop_all
 from autopilot.daemon.inbox import Ended, Inbox
 from autopilot.daemon.processes import SystemProcesses
 from autopilot.daemon.supervisor import Supervisor
@@ -69,6 +71,17 @@ def test_he_is_told_once_and_counts_as_nobody_ended(undying: proc.ProcessId, clo
     told: list[frozenset[proc.ProcessId]] = []
     assert proc.kill_tree(undying, grace_s=0, clock=clock, marker=KEY, on_survivors=told.append) == 0
     assert told == [{undying}]
+
+
+def test_who_stops_everything_comes_to_an_end(tmp_path: Path, undying: proc.ProcessId, clock: Waited) -> None:
+    """Whatever stands where the publication's name should be."""
+    paths = paths_below(tmp_path)
+    spec = paths.run_dir(KEY) / PUBLISH_FOLDER / SPEC_FILE
+    spec.parent.mkdir(parents=True)
+    spec.write_text("[" * 100_000)
+    assert stop_all(paths, clock) == []
+    assert living(paths) == (KEY,)
+    assert proc.is_alive(undying)
 
 
 def test_the_end_of_his_run_is_told_and_a_daemon_that_starts_goes_on(

@@ -94,6 +94,6 @@ def _marks(paths: Paths) -> Iterator[str]:
 def _publication(spec: Path) -> str:
     try:
         found = json.loads(read_plain(spec, max_bytes=_MAX_BYTES))
-    except (UnreadableError, ValueError):
+    except (UnreadableError, ValueError, RecursionError):
         return ""
     return str(found.get("id", "")) if isinstance(found, dict) else ""
