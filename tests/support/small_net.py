@@ -89,20 +89,20 @@ class _EchoHandler(LoopbackHandler):
 
 
 def talk(path: Any, data: bytes, *, then: bytes = b"") -> bytes:  # noqa: ANN401 - a path or an address
-    """Send bytes to a unix socket, half-close, and give all that comes back."""
+    """Send bytes to a unix socket, half-close, and give all that comes back, also if it hangs up early."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
         client.settimeout(30)
         client.connect(str(path))
-        client.sendall(data)
         answer = b""
-        if then:
-            while b"\r\n\r\n" not in answer:
-                piece = client.recv(65536)
-                if not piece:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            client.sendall(data)
+            while then and b"\r\n\r\n" not in answer:
+                if not (piece := client.recv(65536)):
                     return answer
                 answer += piece
             client.sendall(then)
-        client.shutdown(socket.SHUT_WR)
+        with contextlib.suppress(OSError):  # it has hung up, and nothing is left to close
+            client.shutdown(socket.SHUT_WR)
         while piece := _received(client):
             answer += piece
         return answer
