@@ -25,12 +25,16 @@ if TYPE_CHECKING:
 def check_all(clock: Clock) -> tuple[Check, ...]:
     """Look at everything; a fault of one line never hides the others."""
     paths = find_paths()
-    lines = [*_looked("state", lambda: [host.state_folder(paths)]), host.git_program()]
+    lines = [
+        *_looked("state", lambda: [host.state_folder(paths)]),
+        *_looked("git", lambda: [host.git_program()]),
+    ]
     lines += _looked("configuration", lambda: _configuration(paths, clock))
     lines += _looked("database", lambda: [host.database(paths, clock)])
-    lines += [*leases.overdue(paths, clock), host.backups(paths, clock)]
+    lines += _looked("leases", lambda: leases.overdue(paths, clock))
+    lines += _looked("backups", lambda: [host.backups(paths, clock)])
     lines += [host.sleep_lock(), host.sqlite(), *_looked("sandbox", lambda: [cell.sandbox(paths, clock)])]
-    lines += [own_account(), host.daemon(paths)]
+    lines += [*_looked("account", lambda: [own_account()]), *_looked("daemon", lambda: [host.daemon(paths)])]
     return tuple(lines)
 
 
@@ -50,7 +54,13 @@ def _configuration(paths: Paths, clock: Clock) -> Iterator[Check]:
 
 
 def _looked(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
+    lines: list[Check] = []
     try:
-        return list(look())
+        lines.extend(look())
     except AutopilotError as error:
-        return [blocked(name, error.what, error.hint)]
+        lines.append(blocked(name, error.what, error.hint))
+    except OSError as error:
+        lines.append(
+            blocked(name, f"this cannot be looked at: {error}", "see to what it names, then ask again")
+        )
+    return lines
