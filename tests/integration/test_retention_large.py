@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from threading import Event
 
 import pytest
 from sqlalchemy import Connection
@@ -51,18 +54,20 @@ def cleared_beside_a_writer(folder: Path, tickets: int, moves: int, steps: Steps
     with closing(sqlite3.connect(store.database)) as raw:
         raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size_before = store.database.stat().st_size
-    writer = open_store(store.database, clock)
-    retained = Retention()
-    for tick in range(100_000):
-        before = len(steps.removed)
-        due_ms = retained(shop)
-        assert len(steps.removed) - before <= MAX_STEPS, "the daemon does something else between"
-        if tick % 10 == 0:
-            queue.add(writer, "Meanwhile", repo="shop")
-        assert due_ms is not None
-        if due_ms > clock.now_ms() + 10 * PAUSE_MS:
-            break
-    writer.close()
+    retained, is_over = Retention(), Event()
+    with ThreadPoolExecutor(1) as pool:
+        added = pool.submit(write_until, is_over, store.database)
+        try:
+            for _ in range(100_000):
+                before = len(steps.removed)
+                due_ms = retained(shop)
+                assert len(steps.removed) - before <= MAX_STEPS, "the daemon does something else between"
+                assert due_ms is not None
+                if due_ms > clock.now_ms() + 10 * PAUSE_MS:
+                    break
+        finally:
+            is_over.set()
+        assert added.result(), "every add succeeded, and there was one"
     left = counts(store)
     assert left["history"] == left["tickets"] - tickets, "only the moves of new tickets are left"
     assert left["ledger"] == 0
@@ -72,6 +77,16 @@ def cleared_beside_a_writer(folder: Path, tickets: int, moves: int, steps: Steps
     store.close()
     assert max(steps.removed) <= 2 * ROWS_MOST, "what one transaction removes, others wait for"
     return size_before, store.database.stat().st_size
+
+
+def write_until(is_over: Event, database: Path) -> int:
+    """Add tickets on a thread and a connection of its own, beside the clearing; each must succeed."""
+    with closing(open_store(database, SystemClock(), busy_ms=1000)) as writer:
+        for number in count(1):
+            queue.add(writer, "Meanwhile", repo="shop")
+            if is_over.wait(PAUSE_MS / 1000):
+                return number
+    raise AssertionError
 
 
 def chore_shop(stage: Stage, store: Store) -> Shop:
