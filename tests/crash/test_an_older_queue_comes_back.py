@@ -97,3 +97,23 @@ def test_a_backup_from_the_middle_of_a_tickets_path_ends_with_the_same_draft(
     assert_one_draft(house, name)
     go_back(house)
     assert_one_draft(house, name)
+
+
+@pytest.mark.slow
+def test_an_older_file_put_back_by_hand_takes_up_what_a_publication_left(house: House) -> None:
+    go = house.folder / "go"
+    house.add_agent("waits", [{"spend": {"usd": 0.01}}, {"wait_for_file": str(go)}, *house.mend()])
+    house.begin()
+    name = house.add(agent="waits")
+    house.wait_for_journal(Event.AGENT_SPENT)
+    old = house.folder / "old.db"
+    assert house.daemon.autopilot("backup", "now", "--to", str(old)).returncode == 0
+    go.touch()
+    assert_one_draft(house, name)
+    assert house.daemon.stop() == 0, house.daemon.said()
+    for suffix in ("-wal", "-shm"):
+        house.paths.database.with_name(f"autopilot.db{suffix}").unlink(missing_ok=True)
+    house.paths.database.write_bytes(old.read_bytes())
+    house.daemon.start()
+    assert_one_draft(house, name)
+    house.assert_in_order()

@@ -76,4 +76,4 @@ def test_a_database_that_is_taken_away_under_the_daemon_ends_it_before_anything_
     assert process is not None
     assert process.wait(60) == ExitCode.CONFIG, house.daemon.said()
     (line,) = [line for line in house.daemon.events() if line["event"] == Event.DAEMON_FAILED]
-    assert line["code"] == "database-missing"
+    assert line["code"] == ("database-exchanged" if is_replaced else "database-missing")

@@ -167,14 +167,34 @@ def test_a_closed_one_is_found_when_no_open_one_is_there(server: Forge) -> None:
     assert (closed.pr.state, opened.pr.state, opened.pr.number) == ("closed", "open", forge_again.number)
 
 
-def test_a_record_that_cannot_be_read_never_loses_its_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cut", [0, 1, 100])
+def test_a_record_that_cannot_be_read_is_not_taken_for_none_and_no_second_one_is_made(
+    tmp_path: Path, cut: int
+) -> None:
     folder = tmp_path / "records"
-    folder.mkdir()
-    (folder / "pr-7.json").write_text("{")
     forge = LocalForge(folder, "o/r", clock=FakeClock(), remote=Remote())
-    assert forge.create(wanted("a" * 40)).number == 8
-    assert (folder / "pr-7.json").read_text() == "{"
-    assert [record.number for record in read_records(folder)] == [8]
+    assert forge.create(wanted("a" * 40)).number == 1
+    whole = record_path(folder, 1).read_bytes()
+    record_path(folder, 1).write_bytes(whole[:cut])
+    for ask in (lambda: forge.create(wanted("a" * 40)), lambda: forge.find(BRANCH)):
+        with pytest.raises(Stop) as caught:
+            ask()
+        assert caught.value.code == "record-unreadable"
+        assert str(record_path(folder, 1)) in caught.value.hint
+    assert record_path(folder, 1).read_bytes() == whole[:cut]
+    assert not read_records(folder)
+    record_path(folder, 1).write_bytes(whole)
+    assert forge.create(wanted("a" * 40)).number == 1
+
+
+def test_a_branch_whose_open_record_can_be_read_is_not_held_up_by_another_record(tmp_path: Path) -> None:
+    folder = tmp_path / "records"
+    forge = LocalForge(folder, "o/r", clock=FakeClock(), remote=Remote())
+    forge.create(wanted("a" * 40))
+    record_path(folder, 7).write_text("{")
+    known = forge.find(BRANCH)
+    assert known is not None
+    assert known.pr.number == 1
 
 
 def test_a_local_pull_request_whose_commit_reached_the_base_counts_as_merged(tmp_path: Path) -> None:

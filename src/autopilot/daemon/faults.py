@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from autopilot.daemon.shop import Shop
     from autopilot.schemas.ticket import Ticket
 
-_HINT = "see: autopilot logs {ticket}; then: autopilot retry {ticket}"
+_HINT = "see: autopilot logs {ticket}; then: autopilot {verb} {ticket}"
+_WORK_IS_DONE = frozenset({State.COMMITTED, State.PUBLISHING})
+"""What only failed to be published needs no agent anew."""
 _MAX_REASON_CHARS = 500
 _MAX_TRACE_CHARS = 3500
 _SILENCE_S = 600.0
@@ -65,7 +67,7 @@ def park(shop: Shop, seen: Ticket, reason: str) -> None:
     if watch is not None and watch.ending is None:
         watch.stop("it could not be handled")
         return
-    decision = Park(WaitingFor.CONFIGURATION, reason[:_MAX_REASON_CHARS], _HINT.format(ticket=ticket.id))
+    decision = Park(WaitingFor.CONFIGURATION, reason[:_MAX_REASON_CHARS], _hint(ticket))
     if ticket.state is State.PUBLISHING:
         transitions_publish.park_publish(shop.store, ticket, None, decision)
         return
@@ -89,6 +91,10 @@ def mend_rows(shop: Shop) -> None:
             park(shop, ticket, wrong)
 
 
+def _hint(ticket: Ticket) -> str:
+    return _HINT.format(ticket=ticket.id, verb="resume" if ticket.state in _WORK_IS_DONE else "retry")
+
+
 def hold(ticket: Ticket, reason: str, now_ms: int) -> Hold:
     """Say that a ticket is left alone until the daemon starts anew."""
     return Hold(
@@ -96,5 +102,5 @@ def hold(ticket: Ticket, reason: str, now_ms: int) -> Hold:
         scope=f"ticket:{ticket.id}",
         cause=reason[:_MAX_REASON_CHARS],
         since_ms=now_ms,
-        cure=_HINT.format(ticket=ticket.id),
+        cure=_hint(ticket),
     )

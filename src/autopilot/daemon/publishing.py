@@ -10,6 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import make_folder, write_atomically
+from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
@@ -19,15 +20,20 @@ from autopilot.daemon.store import queries_runs, writes
 from autopilot.daemon.store.rows import LiveRun
 from autopilot.schemas.errors import ConfigError, InvariantError
 from autopilot.schemas.events import Event
+from autopilot.schemas.publication import PublishSpec
 from autopilot.schemas.run import RunResult
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.store.rows import LivePublication, Publication
     from autopilot.daemon.watch import Watch
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import PublishVerdict
     from autopilot.schemas.ticket import Ticket
+
+_MAX_SPEC_BYTES = 64 * 1024 * 1024
 
 
 def begin(shop: Shop, seen: Ticket) -> None:
@@ -169,10 +175,32 @@ def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[Ga
     )
     spec_file = specs.publish_dir(shop.paths, spec.run_id) / SPEC_FILE
     if live.publication.tries == 1 and os.path.lexists(spec_file.parent):
-        raise InvariantError("publish-folder-foreign", f"{spec_file.parent} is there before we made it")
+        spec = _taken_up(spec, spec_file)
     make_folder(spec_file.parent)
     write_atomically(spec_file, spec.model_dump_json(indent=1).encode())
     return shop.supervisor.start(publisher_launch(shop, spec, spec_file))
+
+
+def _taken_up(spec: PublishSpec, spec_file: Path) -> PublishSpec:
+    """Go on in a folder that an earlier publication of this run left: an older queue was put back by hand.
+
+    What that one may have pushed is ours.
+
+    Raises:
+        InvariantError: the folder is not of this run.
+    """
+    try:
+        if spec_file.parent.is_symlink():
+            raise ValueError("it is a link")  # noqa: TRY301 - one way out for all that is not ours
+        left = PublishSpec.model_validate_json(read_plain(spec_file, max_bytes=_MAX_SPEC_BYTES))
+        if (left.run_id, left.ticket_id, left.branch) != (spec.run_id, spec.ticket_id, spec.branch):
+            raise ValueError("it is of another run")  # noqa: TRY301 - as above
+    except (UnreadableError, OSError, ValueError) as exc:
+        what = f"{spec_file.parent} is there before we made it: {exc}"
+        hint = "move it away; then: autopilot resume"
+        raise InvariantError("publish-folder-foreign", what, hint=hint) from exc
+    attempted = dict.fromkeys((*spec.attempted_heads, *left.attempted_heads, left.head))
+    return spec.model_copy(update={"attempted_heads": tuple(attempted)})
 
 
 def _attempted(shop: Shop, live: LivePublication) -> list[str]:

@@ -50,6 +50,15 @@ def missing(database: Path) -> ConfigError:
     return ConfigError("database-missing", what, hint=_way_out(database))
 
 
+def exchanged(database: Path) -> ConfigError:
+    """Build the error for another file that was put in the database's place while it was open."""
+    what = f"the database {database} was exchanged: another file was put in its place while it was open"
+    itself = (
+        f"`autopilot restore {shlex.quote(str(database))}` takes that file up and tells it what ran since"
+    )
+    return ConfigError("database-exchanged", what, hint=f"{itself}; or {way_back(database)}")
+
+
 def is_damage(error: sqlite3.Error) -> bool:
     """Tell whether SQLite says that a file's content is wrong."""
     return (getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE) in _DAMAGED

@@ -166,7 +166,7 @@ class Store:
         """Look whether the file is still there and still a database; cheap, and the daemon's alone.
 
         Raises:
-            ConfigError: `database-missing` or `database-damaged`.
+            ConfigError: `database-missing`, `database-exchanged` or `database-damaged`.
         """
         if self._place is not None:
             self._place.check()

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.store.damage import damaged, missing
+from autopilot.daemon.store.damage import damaged, exchanged, missing
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -40,19 +40,19 @@ class Place:
         """Compare.
 
         Raises:
-            ConfigError: `database-missing`: it is gone or another file stands in its place;
+            ConfigError: `database-missing`: it is gone; `database-exchanged`: another stands in its place;
                 `database-damaged`: its first bytes are not those of a database.
         """
         try:
             is_same = os.path.samestat(os.fstat(self.fd), self.database.stat())
-        except FileNotFoundError:
-            is_same = False
+        except FileNotFoundError as exc:
+            raise missing(self.database) from exc
         except OSError as exc:
             what = f"the database {self.database} cannot be looked at: {exc.strerror}"
             hint = "check the owner and the disk of its folder"
             raise ConfigError("database-unwritable", what, hint=hint) from exc
         if not is_same:
-            raise missing(self.database)
+            raise exchanged(self.database)
         if os.pread(self.fd, len(MAGIC), 0) != MAGIC:
             raise damaged(self.database, "its first bytes are not those of a database")
 

@@ -88,11 +88,17 @@ class LocalForge:
         return None
 
     def find(self, branch: str) -> Known | None:
-        """Find the record of a branch; one whose commit has reached the base counts as merged."""
+        """Find the record of a branch; one whose commit has reached the base counts as merged.
+
+        Raises:
+            Stop: `record-unreadable`: no open one is found, and one that cannot be read may be it.
+        """
         records = [each for each in read_records(self._folder) if each.branch == branch]
-        if not records:
-            return None
-        return self._known(next((each for each in records if each.state == "open"), records[-1]))
+        found = next((each for each in records if each.state == "open"), None)
+        if found is None:
+            for number in sorted(_numbers(self._folder)):
+                self._record(number)
+        return self._known(found or records[-1]) if found or records else None
 
     def get(self, number: int) -> Known:
         """Read the record of this number."""
@@ -144,7 +150,7 @@ class LocalForge:
                 "record-unreadable",
                 f"the record of pull request {number} cannot be read",
                 waiting_for="configuration",
-                hint=f"look at {path}",
+                hint=f"look at {path}: mend it, or move it away if it is of no branch that is open",
             )
         return record
 
