@@ -23,9 +23,10 @@ from tests.support.repo_traps import write_script
 from tests.support.tree import ROOT
 from tests.support.wait import wait_until
 
+CHECKS = 10
 LINES = (
     "publish.started",
-    *("publish.checked",) * 9,
+    *("publish.checked",) * CHECKS,
     "publish.pushed",
     "publish.pr_opened",
     "publish.finished",
@@ -33,14 +34,9 @@ LINES = (
 MOMENTS = [
     (0, "after"),
     (3, "after"),
-    (8, "before"),
-    (9, "after"),
-    (10, "before"),
-    (10, "after"),
-    (11, "before"),
-    (11, "after"),
-    (12, "before"),
-    (12, "after"),
+    (CHECKS - 1, "before"),
+    (CHECKS, "after"),
+    *((CHECKS + line, when) for line in (1, 2, 3) for when in ("before", "after")),
 ]
 
 

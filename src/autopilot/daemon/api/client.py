@@ -134,7 +134,7 @@ def _parse(reply: bytes) -> tuple[int, dict[str, Any]]:
     status, answer = 0, None
     try:
         status, answer = int(first.split(b" ", 2)[1]), json.loads(payload)
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, RecursionError):
         whole = False
     if not whole or not isinstance(answer, dict):
         raise TransientError(

@@ -133,5 +133,5 @@ def _changed_files(paths: Paths, ticket: Ticket) -> int | None:
     try:
         request = json.loads((paths.pr_requests / f"{ticket.run_id}.json").read_bytes())
         return len(request["scope_check"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

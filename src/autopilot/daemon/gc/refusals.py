@@ -69,5 +69,5 @@ def _key(path: Path) -> str:
 def _read(file: Path) -> dict[str, Refusal]:
     try:
         return {path: Refusal(**one) for path, one in json.loads(file.read_bytes()).items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return {}

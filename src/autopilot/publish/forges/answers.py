@@ -99,7 +99,7 @@ class Answer:
         """Give the forge's own explanation, cleaned and bounded."""
         try:
             body = json.loads(self._response.content)
-        except ValueError:
+        except (ValueError, RecursionError):
             return "no explanation"
         if not isinstance(body, dict):
             return "no explanation"

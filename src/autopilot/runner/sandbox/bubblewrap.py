@@ -185,7 +185,7 @@ def _exit_code(told: bytes) -> int | None:
     for line in told.splitlines():
         try:
             said = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(said, dict) and isinstance(said.get("exit-code"), int):
             return int(said["exit-code"])

@@ -70,7 +70,7 @@ class Landlock:
             raise _failed(ended.spawn_error)
         try:
             said = json.loads(told) if told else {}
-        except ValueError:
+        except (ValueError, RecursionError):
             said = {"fault": "it said nothing that can be read"}
         if "fault" in said:
             raise _failed(str(said["fault"]))
