@@ -18,6 +18,7 @@ from tests.support.forge.faults import CREATE_PULL, PUSH, Fault
 from tests.support.forge.server import Forge
 from tests.support.forge.state import Pull
 from tests.support.person import Person
+from tests.support.reach import OPEN
 from tests.support.small_project import small_project
 from tests.support.wait import wait_until
 
@@ -129,7 +130,9 @@ def test_neither_agent_nor_tests_see_the_forges_token_nor_what_is_named_like_one
     project = small_project()
     forge.repositories.add("corner/teller", {**project.files, "check.sh": told + project.files["check.sh"]})
     person = make_shopkeeper()
-    person.changes(repo=[{**person.config["repo"][0], "url": forge.git_url("corner/teller")}])
+    # What they tell lies where no sandbox shows it; what they are given is the same in each.
+    repo = {**person.config["repo"][0], "url": forge.git_url("corner/teller")}
+    person.changes(repo=[repo], sandbox=OPEN)
     person.begins()
     name = person.adds(TITLE)
     assert person.waits(name)["state"] == "published", person.does("why", name)

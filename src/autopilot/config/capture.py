@@ -21,6 +21,9 @@ CHUNK_BYTES = 64 * 1024
 TAIL_BYTES = 64 * 1024
 END_BYTES = 32 * 1024
 """How much of the end of a file is kept when there is more than it may hold."""
+LEAST_FREE_BYTES, LEAST_FREE_SHARE = 64 * 1024 * 1024, 10
+"""A log grows no more once the disk has less than this free, or less than a tenth of it all: what a child
+prints must not take the room that its result, and the queue, still need."""
 _FOR_ENDS_BYTES = 2 * (END_BYTES + 64)
 """Of the ceiling, what the ends of both files and the line above them take."""
 
@@ -37,6 +40,7 @@ class Stream:
         self._tail = bytearray()
         self._end = bytearray()
         self._left_out_bytes = 0
+        self.is_short = False
 
     def clean(self, raw: bytes) -> bytes:
         """Take credentials out of what came; nothing more comes after an empty piece."""
@@ -53,10 +57,13 @@ class Stream:
         return bytes(self._tail)
 
     def keep(self, chunk: bytes, *, head: bytes) -> None:
-        """Remember a chunk, and write down as much of it as belongs to the head of the file."""
-        if head:
+        """Remember a chunk; write down what belongs to the head of the file, while there is room."""
+        if head and not self.is_short and _has_room(self.file):
             self.file.write(head)
             self.file.flush()
+        elif head:
+            self.is_short = True
+            self.hold_back(head, is_over=True)
         self._tail += chunk
         del self._tail[:-TAIL_BYTES]
 
@@ -187,7 +194,7 @@ class Streams:
         self._seen_bytes += len(raw)
         if not self.discards:
             stream.keep(kept, head=head)
-            stream.hold_back(raw[len(head) :], is_over=self.is_over_ceiling)
+            stream.hold_back(raw[len(head) :], is_over=self.is_over_ceiling or stream.is_short)
         return kept
 
     def _open(self, path: Path) -> Stream:
@@ -196,6 +203,13 @@ class Streams:
         self._opened.append(stream)
         self._selector.register(stream.near, selectors.EVENT_READ, stream)
         return stream
+
+
+def _has_room(file: IO[bytes]) -> bool:
+    """Tell whether a log may grow. Source: statvfs(3): blocks are counted in `f_frsize`."""
+    disk = os.fstatvfs(file.fileno())
+    least_bytes = min(LEAST_FREE_BYTES, disk.f_blocks * disk.f_frsize // LEAST_FREE_SHARE)
+    return disk.f_bavail * disk.f_frsize >= least_bytes
 
 
 def append_to(path: Path) -> IO[bytes]:

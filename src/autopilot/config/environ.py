@@ -33,6 +33,8 @@ _OF_AN_AGENT = re.compile(_AGENTS + r"([A-Z]*_.*|CODE)?")
 _OF_A_SESSION = re.compile(
     r"CLAUDECODE|" + _AGENTS + r".*(SESSION|THREAD|CONVERSATION|ENTRYPOINT|SSE_PORT|PARENT).*"
 )
+# What says where something is, or yes or no, or how much.
+_PLAIN = re.compile(r"(https?://[^@\s]*|[~.]?/[^\s]*|[A-Za-z][a-z]*|[0-9.]*)")
 _USUAL_FOLDERS = ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 
 
@@ -112,9 +114,17 @@ def agent_environment(
 
 
 def secrets_among(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Give the values of these variables that are credentials, by their name or by their look."""
+    """Give the values of an agent's own variables that may be credentials.
+
+    Any may be, whatever it is called, for these alone may hold one; but an address without a login, a path or
+    a word that is too short to be one would only make a log unreadable.
+    """
     given = {name: environment[name] for name in names if name in environment}
-    return tuple(value for name, value in given.items() if is_secret_name(name) or holds_secret(value))
+    return tuple(
+        value
+        for name, value in given.items()
+        if is_secret_name(name) or holds_secret(value) or not _PLAIN.fullmatch(value)
+    )
 
 
 def _build(

@@ -174,3 +174,23 @@ def test_our_own_environment_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GOPROXY", "off")
     assert environ.current()["GOPROXY"] == "off"
     assert environ.child_environment(None, home=HOME, passed=["GOPROXY"])["GOPROXY"] == "off"
+
+
+@pytest.mark.field_report("SEC-010")
+def test_what_an_agent_alone_is_given_may_be_a_credential_whatever_it_is_called() -> None:
+    given = {
+        "MY_AGENT_KEY": "abcdef-sekrit-0123456789",
+        "LLM_KEY": "0f1e2d3c4b5a69788796a5b4c3d2e1f0",
+        "MODEL_URL": "https://key:word@api.example.com/v1",
+        "PLACE": "https://api.example.com/v1",
+        "FOLDER": "~/models/large",
+        "COLOUR": "green",
+        "LIMIT": "12000000.5",
+        "OTHER": "not-named-by-anybody",
+    }
+    names = [name for name in given if name != "OTHER"]
+    assert environ.secrets_among(names, given) == (
+        given["MY_AGENT_KEY"],
+        given["LLM_KEY"],
+        given["MODEL_URL"],
+    )

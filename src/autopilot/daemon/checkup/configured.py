@@ -6,6 +6,7 @@ Must not read a secret's value; asks the network only for the tip of each base b
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -64,7 +65,11 @@ def agent(name: str, settings: Settings) -> Check:
     found = shutil.which(program, path=environ.search_path(environ.current()))
     if found is None:
         cure = f"install it, or say where it is: [agents.{name}] argv"
-        return blocked(label, f"{program} is not on PATH", cure)
+        if "/" not in program:
+            return blocked(label, f"{program} is not on PATH", cure)
+        if not Path(program).is_file():
+            return blocked(label, f"{program} is not there", cure)
+        return blocked(label, f"{program} cannot be executed", f"chmod +x {shlex.quote(program)}")
     wanted = sign_in_variables(spec)
     if wanted and not any(environ.current().get(name) for name in wanted):
         cure = f"set one of {', '.join(wanted)} where autopilot is started (docs/agents/{spec.kind}.md)"

@@ -100,3 +100,5 @@ def farewell(stage: Stage, pr_url: str) -> Iterator[str]:
     yield "  autopilot logs T-2          # why the agent's word was not enough"
     yield '  autopilot answer T-3 "EUR"  # it goes on after: autopilot on --now'
     yield "  autopilot status --watch    # until it is published; then: autopilot daemon stop"
+    undo = "unset AUTOPILOT_HOME" if name == "autopilot" else "unset AUTOPILOT_HOME; unalias autopilot"
+    yield f"  {undo}   # before a repository of your own"

@@ -48,3 +48,18 @@ def test_a_program_that_nothing_needs_blocks_no_night(tmp_path: Path) -> None:
     assert told.keys() == {"git-lfs"}
     assert not told["git-lfs"].blocks
     assert "not on PATH" in told["git-lfs"].evidence
+
+
+def test_an_agents_program_that_is_named_by_its_place_is_said_to_be_missing_or_not_executable(
+    tmp_path: Path,
+) -> None:
+    program = tmp_path / "run it.sh"
+    (tmp_path / "config.toml").write_text(f'[agents.mine]\nkind = "command"\nargv = ["{program}"]\n')
+    settings = load(paths_below(tmp_path))
+    assert configured.agent("mine", settings).evidence == f"{program} is not there"
+    program.write_text("#!/bin/sh\n")
+    told = configured.agent("mine", settings)
+    assert (told.blocks, told.evidence) == (True, f"{program} cannot be executed")
+    assert told.cure == f"chmod +x '{program}'"
+    program.chmod(0o755)
+    assert not configured.agent("mine", settings).blocks
