@@ -96,3 +96,23 @@ def test_an_operator_may_name_a_folder_further_down(home: Path, name: str) -> No
 
 def test_a_relative_or_missing_entry_of_path_shows_nothing(home: Path) -> None:
     assert Toolchain(home).needed("bin:.:") == Toolchain(home).needed("/no/such/folder")
+
+
+def test_a_virtual_environment_that_copied_its_python_brings_what_that_needs(
+    home: Path, tmp_path: Path
+) -> None:
+    """A copied interpreter leads nowhere: where its library lies stands in `pyvenv.cfg` alone."""
+    base, venv = home / ".pyenv/versions/3.12", tmp_path / "checkout/.venv"
+    (base / "lib").mkdir(parents=True)
+    program(base / "bin/python3.12")
+    program(venv / "bin/python")
+    (venv / "pyvenv.cfg").write_text(f"home = {base / 'bin'}\nversion = 3.12.1\n")
+    assert shown(home, venv / "bin") == {venv, base}
+
+
+def test_virtual_environments_that_name_each_other_come_to_an_end(home: Path, tmp_path: Path) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    for venv, named in ((one, other), (other, one)):
+        program(venv / "bin/python")
+        (venv / "pyvenv.cfg").write_text(f"home = {named / 'bin'}\n")
+    assert shown(home, one / "bin") == {one, other}

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import autopilot
+from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.runner.sandbox.system import is_system
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _MOST_LINKS = 500
 _MOST_STEPS = 40
+_MAX_BYTES = 64 * 1024
 _PROGRAM_FOLDERS = frozenset({"bin", "sbin", "shims"})
 _SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg")
 # Below a home: key rings and sessions lie in these beside programs. What is in them may be shown, they not.
@@ -91,7 +93,7 @@ class Toolchain:
         if real != program and not is_system(real):
             yield from self._installed(real.parent, real)
 
-    def _installed(self, folder: Path, file: Path | None = None) -> Iterator[Path]:
+    def _installed(self, folder: Path, file: Path | None = None, *, nested: int = 3) -> Iterator[Path]:
         """Give the installation that a folder of programs belongs to, else the folder, else the file."""
         prefix = folder.parent
         is_whole = folder.name in _PROGRAM_FOLDERS and any(
@@ -101,6 +103,22 @@ class Toolchain:
         first = next((each for each in choices if each and self.is_showable(each)), None)
         if first is not None and first.exists():
             yield first
+        if is_whole and nested and (base := _base_of(prefix)) is not None:
+            for each in {base, base.resolve()}:
+                if not is_system(each):
+                    yield from self._installed(each, nested=nested - 1)
+
+
+def _base_of(prefix: Path) -> Path | None:
+    """Give the folder of the interpreter that a virtual environment copied, or links to. Source: PEP 405."""
+    try:
+        text = read_plain(prefix / "pyvenv.cfg", max_bytes=_MAX_BYTES).decode("utf-8", "replace")
+    except UnreadableError:
+        return None
+    pairs = (line.partition("=") for line in text.splitlines())
+    home = next((value.strip() for name, _, value in pairs if name.strip().lower() == "home"), "")
+    base = Path(home)
+    return base if base.is_absolute() and not prefix.is_relative_to(base.parent) else None
 
 
 def _listed(folder: Path) -> list[Path]:
