@@ -15,6 +15,7 @@ from autopilot.config.clock import SystemClock
 from autopilot.daemon import keeping, starts
 from autopilot.daemon.api import client
 from autopilot.daemon.starts import failed_starts
+from autopilot.daemon.version import program_version
 from autopilot.launchd import keeper
 from autopilot.launchd.service import BURST, BURST_WITHIN_S
 from autopilot.schemas.errors import AutopilotError, ExitCode
@@ -193,8 +194,9 @@ def test_status_tells_when_the_daemon_is_of_another_version_and_when_files_diffe
     installed.write_text(text)
     started.append(subprocess.Popen([*COMMAND, "daemon", "run"], env=cli.env, stderr=subprocess.DEVNULL))
     wait_until(cli.paths.control_socket.exists, PATIENCE_S, "a daemon listens")
+    running = program_version()
     monkeypatch.setattr("autopilot.daemon.version.program_version", lambda: "9.9.9")
     wait_until(lambda: cli.call("service", "status", "--json").json()["daemon"], PATIENCE_S, "it answers")
     notes = cli.call("service", "status", "--json").json()["notes"]
-    assert any("version 0+checkout, installed is 9.9.9" in note for note in notes), notes
+    assert any(f"version {running}, installed is 9.9.9" in note for note in notes), notes
     assert any("its files are not those" in note for note in notes), notes
