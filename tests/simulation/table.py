@@ -43,8 +43,8 @@ class Process:
     id: ProcessId
     kind: str
     mark: str
-    script: Script = field(default_factory=ended)
-    on_term: Script | None = None
+    script: Script = field(default_factory=ended, repr=False)
+    on_term: Script | None = field(default=None, repr=False)
     """What it does when asked to end; None: nothing, for it does not listen."""
     due_ms: int | None = None
     """When it goes on, in milliseconds awake; None: it hangs."""
@@ -54,7 +54,7 @@ class Process:
     lease: Path | None = None
     lease_ms: int = 0
     unheard_ms: int = 0
-    stamp: int = 0
+    stamp: int = field(default=0, repr=False)  # of a real file: no two replays show the same
 
     def poll(self) -> int | None:
         return self.code
