@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+import venv
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,8 @@ import pytest
 from autopilot.config.clock import SystemClock
 from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.runner.sandbox.bubblewrap import Bubblewrap
-from autopilot.runner.sandbox.confinement import SandboxError, SandboxMissing
+from autopilot.runner.sandbox.confinement import Confinement, SandboxError, SandboxMissing
+from autopilot.runner.sandbox.door import run_inside
 from autopilot.runner.sandbox.missing import Missing
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.schemas.cell import SandboxKind, SandboxSpec
@@ -83,6 +86,28 @@ def test_what_it_prints_and_reads_passes_through(tmp_path: Path, kind: SandboxKi
         tmp_path / "cell", ("sh", "-c", "cat; echo bad >&2"), sandbox_of(kind), stdin=b"hello", stderr=errors
     )
     assert (ended.tail, errors.read_bytes()) == (b"hello", b"bad\n")
+
+
+def test_a_virtual_environment_of_copies_finds_its_python(
+    tmp_path: Path, kind: SandboxKind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = tmp_path / "venv"
+    venv.create(made, symlinks=False, with_pip=False)
+    monkeypatch.setattr(
+        sys, "executable", str(made / "bin/python")
+    )  # it is our own: nothing else leads there
+    folder = tmp_path / "cell"
+    folder.mkdir()
+    ended = run_inside(
+        sandbox_of(kind),
+        Confinement(cwd=folder, home=folder, writable=(folder,)),
+        (sys.executable, "-I", "-c", "import sys, encodings; print(sys.prefix, sys.base_prefix)"),
+        env={"PATH": f"{made / 'bin'}:{os.defpath}", "HOME": str(folder)},
+        output=tmp_path / "said",
+        clock=SystemClock(),
+        wall_s=60.0,
+    )
+    assert (ended.code, ended.tail.decode().split()) == (0, [str(made), sys.base_prefix])
 
 
 def test_a_sandbox_that_does_not_come_up_is_named_and_nothing_was_started(tmp_path: Path) -> None:

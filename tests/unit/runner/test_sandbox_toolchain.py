@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.runner.sandbox import system
 from autopilot.runner.sandbox.toolchain import Toolchain
 
 
@@ -74,6 +75,64 @@ def test_a_virtual_environment_brings_the_python_that_it_was_made_from(home: Pat
     assert shown(home, venv / "bin") == {venv, base}
 
 
+@pytest.mark.parametrize("name", ["python", "python3.12"])
+def test_a_virtual_environment_of_copies_brings_it_too(home: Path, tmp_path: Path, name: str) -> None:
+    base = tmp_path / "pythons/3.12"
+    (base / "lib").mkdir(parents=True)
+    program(base / "bin/python3", link=program(base / "bin/python3.12"))
+    venv = tmp_path / "project/.venv"
+    copied = program(venv / "bin" / name)
+    (venv / "pyvenv.cfg").write_text(f"include-system-site-packages = false\nHome = {base}/bin\n")
+    assert shown(home, venv / "bin") == {venv, base}
+    found = Toolchain(home).needed("", [str(copied)])
+    assert {each for each in found if each.is_relative_to(tmp_path)} == {venv, base}
+
+
+@pytest.mark.parametrize(
+    "made_from", ["person/.ssh", "person", "notes", "notes/bin", "gone/bin", ".venv/bin", "/"]
+)
+def test_a_virtual_environment_shows_nothing_but_a_python(home: Path, tmp_path: Path, made_from: str) -> None:
+    (home / ".ssh/python3").write_text("key")
+    (home / "python3").write_text("")
+    program(tmp_path / "notes/bin/letter")
+    (tmp_path / "notes/lib").mkdir()
+    venv = tmp_path / ".venv"
+    program(venv / "bin/python")
+    (venv / "pyvenv.cfg").write_text(f"home = {tmp_path / made_from}\n")
+    assert shown(home, venv / "bin") == {venv}
+
+
+def test_links_that_lead_round_or_nowhere_come_to_an_end(home: Path, tmp_path: Path) -> None:
+    for name, target in (("one", "two"), ("two", "one"), ("self", "self"), ("gone", "../gone/tool")):
+        program(tmp_path / "tools/bin" / name, link=Path(target))
+    assert shown(home, tmp_path / "tools/bin") == {tmp_path / "tools/bin"}
+
+
+def test_what_the_systems_own_folders_lead_out_to_is_shown(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(system, "FOLDERS", (tmp_path / "opt",))
+    base = tmp_path / "pythons/3.12"
+    (base / "lib").mkdir(parents=True)
+    real = program(base / "bin/python3")
+    venv = tmp_path / "opt/venv"
+    link = program(venv / "bin/python", link=real)
+    assert shown(home, venv / "bin") == set()
+    assert Toolchain(home).needed("", [str(link)]) == Toolchain(home).needed("", [str(real)])
+    (venv / "pyvenv.cfg").write_text("")
+    assert shown(home, venv / "bin") == {base}
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"home", b"home =", b"home = bin", b"home = /\0/bin", b"\xff", b"home = /a" * 20_000]
+)
+def test_what_a_virtual_environment_says_badly_shows_nothing(home: Path, tmp_path: Path, text: bytes) -> None:
+    venv = tmp_path / ".venv"
+    program(venv / "bin/python")
+    (venv / "pyvenv.cfg").write_bytes(text)
+    assert shown(home, venv / "bin") == {venv}
+
+
 @pytest.mark.parametrize("name", ["", "state", "state/runs", "bin"])
 def test_nothing_of_ours_is_shown_nor_what_holds_it(home: Path, tmp_path: Path, name: str) -> None:
     sealed = tmp_path / "ours/state"
@@ -96,6 +155,7 @@ def test_an_operator_may_name_a_folder_further_down(home: Path, name: str) -> No
 
 def test_a_relative_or_missing_entry_of_path_shows_nothing(home: Path) -> None:
     assert Toolchain(home).needed("bin:.:") == Toolchain(home).needed("/no/such/folder")
+    assert shown(home, program(home / "tools/bin")) == set()
 
 
 def test_a_virtual_environment_that_copied_its_python_brings_what_that_needs(

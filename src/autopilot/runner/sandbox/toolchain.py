@@ -1,11 +1,14 @@
 """The folders without which the programs on PATH would not run: theirs, and what their links lead to.
 
 Must not name a home, or a folder in which tools, caches and secrets of a person lie side by side.
+Must not fail over a folder that is closed to us, or a link that leads round.
 """
 
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
 from dataclasses import dataclass
 from itertools import islice
@@ -17,13 +20,15 @@ from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.runner.sandbox.system import is_system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 _MOST_LINKS = 500
 _MOST_STEPS = 40
-_MAX_BYTES = 64 * 1024
+_PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _PROGRAM_FOLDERS = frozenset({"bin", "sbin", "shims"})
-_SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", "pyvenv.cfg")
+_VENV = "pyvenv.cfg"
+_VENV_BYTES = 64 * 1024
+_SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", _VENV)
 # Below a home: key rings and sessions lie in these beside programs. What is in them may be shown, they not.
 _SHARED = (
     *(".local", ".local/share", ".local/state", ".local/lib", ".config", ".cache", ".var", "snap"),
@@ -70,59 +75,85 @@ class Toolchain:
         return not any(place.is_relative_to(self.home / name) for name in _SECRET)
 
     def _of_folder(self, folder: Path) -> Iterator[Path]:
-        """Give what one entry of PATH needs."""
-        if not folder.is_absolute() or is_system(folder) or not folder.is_dir():
+        """Give what one entry of PATH needs; the system's own entries need nothing, its environments may."""
+        if not folder.is_absolute() or not _is_there(folder, only=stat.S_ISDIR):
+            return
+        real = Path(os.path.realpath(folder))
+        if is_system(folder) and not _is_there(real.parent / _VENV):
             return
         yield from self._installed(folder)
-        if (real := folder.resolve()) != folder:
+        if real != folder:
             yield from self._installed(real)
-        links = (each for each in _listed(real) if each.is_symlink())
-        for link in islice(links, _MOST_LINKS):
+        yield from self._base_of(real)
+        for link in islice(_listed(real, links=True), _MOST_LINKS):
             yield from self._of_program(link)
 
     def _of_program(self, program: Path) -> Iterator[Path]:
-        """Give what a program needs: the folders of each link on the way to it, and its own."""
-        for _ in range(_MOST_STEPS):
-            if is_system(program):
-                return
-            yield from self._installed(program.parent, program)
-            if not program.is_symlink():
-                break
-            program = Path(os.path.normpath(program.parent / program.readlink()))
-        real = program.resolve()
-        if real != program and not is_system(real):
-            yield from self._installed(real.parent, real)
+        """Give what a program needs: each link on the way to it, and the Python behind an environment."""
+        for step in _steps(program):
+            yield from self._installed(step.parent, step)
+            yield from self._base_of(step.parent)
 
-    def _installed(self, folder: Path, file: Path | None = None, *, nested: int = 3) -> Iterator[Path]:
+    def _base_of(self, folder: Path) -> Iterator[Path]:
+        """Give what the Python needs that a virtual environment was made from: a copied one links to nothing.
+
+        Not what that one was made from in its turn: `home` names no environment, and a ring has no end.
+        Source: Python's `venv` and `site`: `home` in pyvenv.cfg is the folder of that Python's program.
+        """
+        home = _home_in(folder.parent / _VENV)
+        if home is None or home.name not in _PROGRAM_FOLDERS:
+            return
+        for program in (each for each in _listed(home) if _PYTHON.fullmatch(each.name)):
+            for step in _steps(program):
+                yield from self._installed(step.parent, step)
+
+    def _installed(self, folder: Path, file: Path | None = None) -> Iterator[Path]:
         """Give the installation that a folder of programs belongs to, else the folder, else the file."""
         prefix = folder.parent
         is_whole = folder.name in _PROGRAM_FOLDERS and any(
-            (prefix / sign).exists() for sign in _SIGNS_OF_A_PREFIX
+            _is_there(prefix / sign) for sign in _SIGNS_OF_A_PREFIX
         )
         choices = (prefix if is_whole else None, folder, file)
         first = next((each for each in choices if each and self.is_showable(each)), None)
-        if first is not None and first.exists():
+        if first is not None and _is_there(first):
             yield first
-        if is_whole and nested and (base := _base_of(prefix)) is not None:
-            for each in {base, base.resolve()}:
-                if not is_system(each):
-                    yield from self._installed(each, nested=nested - 1)
 
 
-def _base_of(prefix: Path) -> Path | None:
-    """Give the folder of the interpreter that a virtual environment copied, or links to. Source: PEP 405."""
+def _steps(program: Path) -> Iterator[Path]:
+    """Follow the links of a program, and at last those of its folder."""
+    for _ in range(_MOST_STEPS):
+        yield program
+        try:
+            program = Path(os.path.normpath(program.parent / program.readlink()))
+        except OSError:
+            break
+    if (real := Path(os.path.realpath(program))) != program:
+        yield real
+
+
+def _home_in(settings: Path) -> Path | None:
+    """Read which folder a virtual environment names as that of its Python."""
     try:
-        text = read_plain(prefix / "pyvenv.cfg", max_bytes=_MAX_BYTES).decode("utf-8", "replace")
+        lines = read_plain(settings, max_bytes=_VENV_BYTES).decode("utf-8", "replace").splitlines()
     except UnreadableError:
         return None
-    pairs = (line.partition("=") for line in text.splitlines())
-    home = next((value.strip() for name, _, value in pairs if name.strip().lower() == "home"), "")
-    base = Path(home)
-    return base if base.is_absolute() and not prefix.is_relative_to(base.parent) else None
+    pairs = (line.partition("=") for line in lines)
+    named = [value.strip() for key, _, value in pairs if key.strip().lower() == "home"]
+    return Path(named[0]) if named and named[0].startswith("/") and "\0" not in named[0] else None
 
 
-def _listed(folder: Path) -> list[Path]:
+def _is_there(place: Path, *, only: Callable[[int], bool] | None = None) -> bool:
+    """Tell whether we can reach it; `Path.exists` raises where a folder is closed to us."""
     try:
-        return sorted(folder.iterdir())
+        mode = place.stat().st_mode
+    except OSError:
+        return False
+    return only is None or only(mode)
+
+
+def _listed(folder: Path, *, links: bool = False) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(Path(entry.path) for entry in entries if entry.is_symlink() or not links)
     except OSError:
         return []
