@@ -138,7 +138,7 @@ def _take(fd: int, path: Path) -> None:
         raise RefusedError(
             "daemon-running",
             f"a daemon already runs here (pid {pid or 'not known yet'}, {path.parent})",
-            hint=f"use it, or stop it with: kill {pid}" if pid else "use it",
+            hint="use it, or stop it first: autopilot daemon stop",
         ) from exc
     except OSError as exc:
         raise ConfigError(

@@ -129,7 +129,7 @@ def _mirrors(desk: Desk) -> Iterator[Item]:
 def _salvages(desk: Desk) -> Iterator[Item]:
     for folder in _entries(desk.paths.salvage):
         if not folder.name.startswith("."):
-            why = "the only copy of what was saved; remove it by hand"
+            why = "the only copy of what was saved; autopilot gc --salvages-older-than DAYS --delete"
             yield Item(kind="salvage", path=folder, may_go=False, why=why, ticket=folder.name)
 
 

@@ -143,7 +143,7 @@ def _no_changes(shop: Shop) -> RunFailure:
         hint = f"refused: {', '.join(denials[:3])}; allow them for the agent, or word the ticket differently"
         return RunFailure(Outcome.NO_CHANGES, "no-changes-tools-refused", what, hint=hint)
     what = "the agent came to its end and changed nothing"
-    hint = "say in the ticket what is to be different afterwards, then resume"
+    hint = "queue it again, saying what is to be different afterwards, and cancel this one"
     return RunFailure(Outcome.NO_CHANGES, "no-changes", what, hint=hint)
 
 
