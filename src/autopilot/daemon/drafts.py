@@ -57,7 +57,9 @@ class Drafts:
         self._ask_all(shop, (repo for repo in held if self._is_due(repo, shop.now_ms())))
         if any(changes):
             return shop.now_ms()
-        waits = [self._asked_ms[repo] for repo in held if repo in self._asked_ms]
+        # One that is due and was not asked waits for a child's end, which wakes the loop by itself.
+        now_ms = shop.now_ms()
+        waits = [self._asked_ms[repo] for repo in held if not self._is_due(repo, now_ms)]
         return min(waits) + ASK_EVERY_MS if waits else None
 
     def are_told(self, shop: Shop, due_ms: int) -> bool:

@@ -132,6 +132,22 @@ class TestCap:
 
 
 class TestPace:
+    @pytest.mark.parametrize("set_ahead_s", [0, 24 * 3600])
+    def test_while_an_answer_is_overdue_the_loop_waits_for_it_and_does_not_spin(
+        self, stage: Stage, asking: Asking, set_ahead_s: int
+    ) -> None:
+        """Found by the simulation: each look gave the moment at which the question should be asked again."""
+        asking.loop.tick()
+        if set_ahead_s:
+            stage.clock.jump_wall(set_ahead_s)
+        else:
+            stage.clock.advance(2 * ASK_EVERY_MS / 1000)
+        again_ms = asking.drafts(stage.shop)
+        assert again_ms is None
+        assert len(asking.specs()) == 1
+        asking.answer(["open"])
+        assert asking.drafts(stage.shop) == stage.clock.now_ms() + ASK_EVERY_MS
+
     def test_a_repository_is_asked_again_after_ten_minutes_and_not_before(
         self, stage: Stage, asking: Asking
     ) -> None:
