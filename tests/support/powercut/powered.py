@@ -27,9 +27,17 @@ def hand_on() -> None:
     original = proc._popen  # noqa: SLF001 - the one seam where processes are made
 
     def popen(
-        argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: int | None, stdout: int, stderr: int
+        argv: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        stdin: int | None,
+        stdout: int,
+        stderr: int,
+        passed: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
-        return original(argv, cwd=cwd, env={**env, **given}, stdin=stdin, stdout=stdout, stderr=stderr)
+        both = {**env, **given}
+        return original(argv, cwd=cwd, env=both, stdin=stdin, stdout=stdout, stderr=stderr, passed=passed)
 
     setattr(proc, "_popen", popen)  # noqa: B010 - mypy refuses an assignment to a function
 
