@@ -129,3 +129,28 @@ def steps_taken_down(host: Host) -> int:
         query = text("SELECT count(*) FROM firings WHERE schedule = :name")
         found: int = conn.execute(query, {"name": steps.SCHEDULE}).scalar_one()
     return found
+
+
+def test_a_step_back_before_a_reboot_is_taken_down_once_and_no_step_ahead_is_made_of_it(poor: Host) -> None:
+    """Found by the simulation, seed 3376: what was seen after the step had been moved along with it."""
+    poor.boots_as("boot-1")
+    poor.spend()
+    poor.clock.jump_wall(-HOUR_S)
+    for _ in range(3):
+        poor.boots_as("boot-2")
+        poor.look()
+    assert steps_taken_down(poor) == 1
+    assert poor.stage.hold_names() == {"cost-ceiling"}
+
+
+def test_a_step_ahead_after_one_back_before_a_reboot_frees_no_money(poor: Host) -> None:
+    """Found by the simulation, seed 3376: the guess about the first was given up for the second."""
+    poor.boots_as("boot-1")
+    poor.spend()
+    poor.clock.jump_wall(-HOUR_S)
+    poor.boots_as("boot-2")
+    poor.look()
+    poor.clock.jump_wall(DAY_S + 2 * HOUR_S)
+    poor.boots_as("boot-2")
+    poor.look()
+    assert poor.stage.hold_names() == {"cost-ceiling"}

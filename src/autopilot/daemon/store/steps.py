@@ -47,6 +47,7 @@ SEEN = "clock-seen"
 NOTICED_MS = 30 * MS_PER_S
 """A clock that is corrected by less was not set."""
 _SLACK_MS = 60 * MS_PER_S
+_FORGOTTEN_MS = 24 * 3600 * MS_PER_S
 _BEFORE, _AFTER = FIRINGS.c.fired_ms, FIRINGS.c.nominal_ms
 _IS_STEP = and_(FIRINGS.c.schedule == SCHEDULE, bindparam("since_ms") < _AFTER)
 _FURTHEST = select(func.coalesce(func.max(_AFTER - _BEFORE), 0)).where(_IS_STEP, _AFTER > _BEFORE)
@@ -116,15 +117,15 @@ def catch_up(store: Store, boot: str | None) -> bool:
     now_ms = store.clock.now_ms()
 
     def work(unit: Unit) -> None:
-        if boot is None or unit.conn.execute(_SEEN.where(FIRINGS.c.schedule == _name(boot))).first() is None:
-            set_ms = _back_ms(unit.conn, now_ms)
-            unit.conn.execute(delete(FIRINGS).where(_IS_SEEN))
-            if boot is not None:
-                _remember(unit.conn, boot, store.clock)
-        else:
-            set_ms = _unseen_ms(unit.conn, store.clock) or 0
-        if set_ms:
+        if boot is not None and unit.conn.execute(_SEEN.where(FIRINGS.c.schedule == _name(boot))).first():
+            if set_ms := _unseen_ms(unit.conn, store.clock):
+                _take_down(unit, set_ms, now_ms)
+            return
+        unit.conn.execute(delete(FIRINGS).where(_IS_SEEN))
+        if set_ms := _back_ms(unit.conn, now_ms):
             _take_down(unit, set_ms, now_ms)
+        if boot is not None:
+            _remember(unit.conn, boot, store.clock)  # after the step, which moves what was seen before it
 
     in_one(store, work)
     return True
@@ -208,7 +209,9 @@ def _move(conn: Connection, set_ms: int) -> None:
 def _move_steps(conn: Connection, set_ms: int) -> None:
     """Let each earlier step say by how much the moments before it are off now; the newest row is this step.
 
-    One that was guessed from a run that ended in the future says nothing once the clock has come back there.
+    One of a day or more that was guessed, from a run that ended in the future, says nothing once the clock has
+    come back there: a machine that forgets the time shows another year, and how long it was off nobody knows.
+    A smaller one was somebody who sets the clock, and what he does later is added to it.
     """
     rows = conn.execute(_STEPS).all()[:-1]
     taken = {row.nominal_ms for row in conn.execute(_STEPS)}
@@ -216,7 +219,7 @@ def _move_steps(conn: Connection, set_ms: int) -> None:
     guessed = set(conn.execute(ended).scalars())
     for row in rows:
         there = max(0, row.nominal_ms + set_ms)
-        if row.nominal_ms < row.fired_ms and row.fired_ms in guessed:
+        if row.nominal_ms <= row.fired_ms - _FORGOTTEN_MS and row.fired_ms in guessed:
             there = min(there, row.fired_ms)
         taken.discard(row.nominal_ms)
         while there in taken:
