@@ -209,9 +209,9 @@ def _move(conn: Connection, set_ms: int) -> None:
 def _move_steps(conn: Connection, set_ms: int) -> None:
     """Let each earlier step say by how much the moments before it are off now; the newest row is this step.
 
-    One of a day or more that was guessed, from a run that ended in the future, says nothing once the clock has
-    come back there: a machine that forgets the time shows another year, and how long it was off nobody knows.
-    A smaller one was somebody who sets the clock, and what he does later is added to it.
+    One of a day or more that was guessed, from a run that ended in the future, says nothing once the clock
+    has come back there: a machine that forgets the time shows another year, and nobody knows how long it was
+    off. A smaller one was somebody who sets the clock, and what he does later is added to it.
     """
     rows = conn.execute(_STEPS).all()[:-1]
     taken = {row.nominal_ms for row in conn.execute(_STEPS)}
