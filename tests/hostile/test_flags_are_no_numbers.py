@@ -10,16 +10,16 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from autopilot.config import repository, settings
+from autopilot.config import cell_settings, outside, repository, settings
 from autopilot.daemon.api import bodies
-from autopilot.schemas import policy, ticket
+from autopilot.schemas import origin, policy, ticket
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.records import Input, faults_of
 from tests.support.cli import Cli
 from tests.support.shop import CONFIG
 from tests.support.tree import ROOT
 
-PLACES = (repository, settings, bodies, policy, ticket)
+PLACES = (cell_settings, outside, repository, settings, bodies, origin, policy, ticket)
 
 
 def inputs() -> list[type[Input]]:
