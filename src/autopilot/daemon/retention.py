@@ -115,13 +115,19 @@ def _steps(shop: Shop, under_way: _Pass) -> Iterator[None]:
 
 
 def _cutoffs(shop: Shop, conn: Connection) -> rows.Cutoffs:
-    kept, gc = shop.settings.retention, shop.settings.gc
-    every = (kept.history_days, kept.ledger_days, kept.tickets_days, kept.logs_days, kept.files_days)
+    retention, gc = shop.settings.retention, shop.settings.gc
+    every = (
+        retention.history_days,
+        retention.ledger_days,
+        retention.tickets_days,
+        retention.logs_days,
+        retention.files_days,
+    )
     return rows.Cutoffs(
         now_ms=shop.now_ms(),
-        history_ms=_before(shop, conn, kept.history_days),
-        ledger_ms=_before(shop, conn, kept.ledger_days),
-        tickets_ms=_before(shop, conn, kept.tickets_days) if kept.tickets_days else None,
+        history_ms=_before(shop, conn, retention.history_days),
+        ledger_ms=_before(shop, conn, retention.ledger_days),
+        tickets_ms=_before(shop, conn, retention.tickets_days) if retention.tickets_days else None,
         steps_ms=min(_before(shop, conn, days) for days in (*every, gc.keep_days)),
     )
 
