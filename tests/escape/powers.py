@@ -24,7 +24,7 @@ _PROCESSES: Final = (
             "grep -a @canary@ /proc/@victim@/environ",
             "grep -a pause /proc/@victim@/cmdline",
             "ls /proc/@victim@/fd",
-            "ls -d /proc/@victim@/root/.",
+            "cd /proc/@victim@ && ls -d root/.",
             "ls -d /proc/@victim@/cwd/.",
             "kill -0 @victim@",
             "kill -STOP @victim@ && kill -CONT @victim@",

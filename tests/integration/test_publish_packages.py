@@ -13,7 +13,7 @@ from autopilot.schemas.network import NetworkSpec
 from tests.support.publication import Publication, commit, local_publication
 from tests.support.publisher import look
 
-USUAL = NetworkSpec(registry_hosts=("registry.npmjs.org", "files.pythonhosted.org"))
+USUAL = NetworkSpec(registry_hosts=("packages.example", "files.pythonhosted.org"))
 
 
 def npm_lock(*resolved: str) -> str:
@@ -40,7 +40,7 @@ def packages(publication: Publication, files: dict[str, str]) -> Findings:
     ("path", "text"),
     [
         ("package-lock.json", npm_lock("https://evil.example/p/-/p-1.0.0.tgz")),
-        ("web/package-lock.json", npm_lock("https://registry.npmjs.org@evil.example/p.tgz")),
+        ("web/package-lock.json", npm_lock("https://packages.example@evil.example/p.tgz")),
         ("yarn.lock", 'p@1:\n  resolved "https://EVIL.example/p.tgz#abc"\n'),
         (".npmrc", "registry=https://evil.example/\n"),
         ("requirements.txt", "--extra-index-url https://user:x@evil.example/simple\nrequests==2.0\n"),
@@ -58,12 +58,12 @@ def test_a_new_place_for_packages_refuses_the_publication_and_is_named(
 
 
 def test_places_that_were_named_before_or_are_listed_are_no_news(publication: Publication) -> None:
-    ordinary = npm_lock("https://registry.npmjs.org/p/-/p-1.0.0.tgz")
+    ordinary = npm_lock("https://packages.example/p/-/p-1.0.0.tgz")
     assert packages(publication, {"package-lock.json": ordinary}).reasons == ()
     publication.changed["network"] = {"registry_hosts": []}
     first = commit(publication, {"package-lock.json": ordinary})
     assert (
-        "registry.npmjs.org"
+        "packages.example"
         in look(publication.with_head(first), "staging", "packages")["packages"].reasons[0]
     )
 
