@@ -63,8 +63,7 @@ def test_places_that_were_named_before_or_are_listed_are_no_news(publication: Pu
     publication.changed["network"] = {"registry_hosts": []}
     first = commit(publication, {"package-lock.json": ordinary})
     assert (
-        "packages.example"
-        in look(publication.with_head(first), "staging", "packages")["packages"].reasons[0]
+        "packages.example" in look(publication.with_head(first), "staging", "packages")["packages"].reasons[0]
     )
 
 
