@@ -19,7 +19,9 @@ class VirtualClock:
         self.awake_ms = 1_000_000
         self.slept_ms = 0
         self.escaped_ms = 0
-        """By how much the wall was set ahead, unnoticed, before a reboot: nobody can know of it."""
+        """By how much the wall was set ahead, unnoticed, before a reboot, or after one before any daemon had
+        written down what it shows: nobody can know of it."""
+        self._is_watched = False
         self._unread = 0
         self._unread_ms = 0
 
@@ -55,11 +57,15 @@ class VirtualClock:
     def jump(self, ms: int) -> None:
         """Somebody sets the wall."""
         self.wall_ms += ms
+        if not self._is_watched:
+            self.escaped_ms += max(0, ms)
+            return
         self._unread = 2
         self._unread_ms += max(0, ms)
 
     def is_read(self) -> None:
         """The daemon has compared wall and time passed, and written down what it found."""
+        self._is_watched = True
         self._unread = max(0, self._unread - 1)
         if not self._unread:
             self._unread_ms = 0
@@ -68,6 +74,7 @@ class VirtualClock:
         """The machine starts anew: what no daemon has written down until now cannot be known any more."""
         self.escaped_ms += self._unread_ms
         self._unread = self._unread_ms = 0
+        self._is_watched = False
 
 
 @dataclass

@@ -6,7 +6,7 @@ import pytest
 
 from tests.simulation import many
 
-_FEW, _MANY = 200, 8_000
+_FEW, _MANY = 200, 10_000
 _STRETCH, _LONG_STRETCH = 25, 100
 _SAME = "1-12"
 
