@@ -14,15 +14,22 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from autopilot.schemas.agent_state import AgentState
+from autopilot.schemas.checkup import Arming, Checkup
+from autopilot.schemas.delivery import DeliveryReport, DeliverySpec
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.policy import Policy
 from autopilot.schemas.publication import (
+    ForgeCheckReport,
+    ForgeCheckSpec,
     PublishRequest,
     PublishSpec,
     PublishVerdict,
     PullStateReport,
     PullStateSpec,
+    PushTrialReport,
+    PushTrialSpec,
 )
+from autopilot.schemas.report import ReportManifest
 from autopilot.schemas.run import RunResult, RunSpec, VerifyResult, VerifySpec
 from autopilot.schemas.ticket import Hold, Ticket, TicketDraft
 
@@ -30,6 +37,12 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 EXPORTED: Mapping[str, type[BaseModel]] = {
     "agent-state": AgentState,
+    "arming": Arming,
+    "checkup": Checkup,
+    "delivery-report": DeliveryReport,
+    "delivery-spec": DeliverySpec,
+    "forge-check-report": ForgeCheckReport,
+    "forge-check-spec": ForgeCheckSpec,
     "gate-record": GateRecord,
     "hold": Hold,
     "policy": Policy,
@@ -38,6 +51,9 @@ EXPORTED: Mapping[str, type[BaseModel]] = {
     "publish-verdict": PublishVerdict,
     "pull-state-report": PullStateReport,
     "pull-state-spec": PullStateSpec,
+    "push-trial-report": PushTrialReport,
+    "push-trial-spec": PushTrialSpec,
+    "report-manifest": ReportManifest,
     "run-result": RunResult,
     "run-spec": RunSpec,
     "ticket": Ticket,

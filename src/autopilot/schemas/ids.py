@@ -17,9 +17,9 @@ PROTECTED_BRANCHES = ("main", "master", "develop", "release/*", "hotfix/*")
 
 _MAX_SLUG_CHARS = 40
 _KEY = r"[A-Z][A-Z0-9_]+-[1-9][0-9]*"
-_ISSUE_PAGE = r"https?://[^/\s]+/([^\s?#]+?)/(?:-/)?issues/([1-9][0-9]*)/?(?:[?#]\S*)?"
-_KEY_PAGE = rf"https?://[^/\s]+/(?:[^\s?#]+/)?browse/({_KEY})/?(?:[?#]\S*)?"
-_REFERENCE = rf"(?a:(?:[\w.-]+(?:/[\w.-]+)*)?#[1-9][0-9]*|{_KEY})"
+ISSUE_PAGE = r"https?://[^/\s]+/([^\s?#]+?)/(?:-/)?issues/([1-9][0-9]*)/?(?:[?#]\S*)?"
+KEY_PAGE = rf"https?://[^/\s]+/(?:[^\s?#]+/)?browse/({_KEY})/?(?:[?#]\S*)?"
+REFERENCE = rf"(?a:(?:[\w.-]+(?:/[\w.-]+)*)?#[1-9][0-9]*|{_KEY})"
 _MAX_SHORT_ID = 2**63 - 1
 _MAX_ID_CHARS = 24
 _MAX_REF_BYTES = 200
@@ -53,7 +53,7 @@ def canonical(ticket: str) -> str:
 
 def is_reference(text: str) -> bool:
     """Tell whether the whole text names an issue: `PROJ-7`, `#12`, `name#12`, `owner/name#12` or its page."""
-    return any(re.fullmatch(pattern, text) for pattern in (_REFERENCE, _ISSUE_PAGE, _KEY_PAGE))
+    return any(re.fullmatch(pattern, text) for pattern in (REFERENCE, ISSUE_PAGE, KEY_PAGE))
 
 
 def source_name(key: str, *, repo: str) -> str:
@@ -61,9 +61,9 @@ def source_name(key: str, *, repo: str) -> str:
 
     A page's address becomes `owner/name#12` or `PROJ-7`; a bare `#12` is an issue of the ticket's repository.
     """
-    if match := re.fullmatch(_ISSUE_PAGE, key):
+    if match := re.fullmatch(ISSUE_PAGE, key):
         return f"{match[1]}#{match[2]}"
-    if match := re.fullmatch(_KEY_PAGE, key):
+    if match := re.fullmatch(KEY_PAGE, key):
         return match[1]
     return f"{repo}{key}" if key.startswith("#") and is_reference(key) else key
 

@@ -47,7 +47,7 @@ class Trigger(StrEnum):
 
 
 class WaitingFor(StrEnum):
-    """What a parked ticket waits for: a person must act on exactly this (ADR 0008 adds the last four)."""
+    """What a parked ticket waits for: a person must act on exactly this (see ADR 0008 and 0165)."""
 
     MATURITY = "maturity"
     QUESTIONS = "questions"
@@ -60,9 +60,12 @@ class WaitingFor(StrEnum):
     BRANCH_CONFLICT = "branch-conflict"
     CONFIGURATION = "configuration"
     RUNNER_LOST = "runner-lost"
+    PUBLISH_DEFERRED = "publish-deferred"
 
 
 FINAL_STATES = frozenset({State.PUBLISHED, State.FAILED, State.CANCELLED})
+MOVING_STATES = frozenset({State.QUEUED, State.RUNNING, State.COMMITTED, State.PUBLISHING})
+"""Those that a daemon moves on by itself."""
 
 MOVES: Mapping[tuple[State | None, Trigger], State] = MappingProxyType(
     {

@@ -14,6 +14,9 @@ class NetworkSpec(Record):
     registry_hosts: tuple[str, ...] = Field(
         default=(), description="a restore of what the lock file names may read from these"
     )
+    registry_from_lock: bool = Field(
+        default=False, description="it may read from the hosts that the base commit's lock file names, too"
+    )
     internal_hosts: tuple[str, ...] = Field(
         default=(), description="those of them whose address may be a private one"
     )

@@ -17,8 +17,8 @@ from autopilot.schemas.records import Input, Record
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PART = r"^[a-z][a-z0-9-]{0,30}$"
-_ACCOUNT = r"^[a-z][a-z0-9-]{0,30}:[A-Za-z0-9_=-]{1,100}$"
+_PART = r"^[a-z][a-z0-9-]{0,62}$"
+_ACCOUNT = rf"{_PART[:-1]}:[A-Za-z0-9_=:.@+-]{{1,128}}$"
 _DIGEST = r"^[0-9a-f]{64}$"
 
 Account = Annotated[
@@ -42,6 +42,9 @@ class Origin(Input):
     author: Account
     association: str = Field(
         default="NONE", max_length=40, description="what the tracker says the author is to the repository"
+    )
+    editors: tuple[Account, ...] = Field(
+        default=(), description="who else changed the text, where the tracker tells; trusted as authors are"
     )
     approval: Approval | None = None
 
@@ -69,16 +72,25 @@ def distrust(origin: Origin | None, digest: str, trust: Trust) -> str | None:
     """
     if origin is None:
         return None
-    if not origin.author.startswith(f"{origin.source}:"):
+    if not all(who.startswith(f"{origin.source}:") for who in (origin.author, *origin.editors)):
         return "its author is not of the tracker that it comes from"
-    if origin.author in trust.authors or origin.association in trust.associations:
+    stranger = _stranger(origin, trust)
+    if stranger is None:
         return None
     approval = origin.approval
     if approval is None:
-        who = f"{origin.author}, {origin.association or 'unknown'}"
-        return f"its author ({who}) is not trusted, and nobody approved it"
+        return f"{stranger} is not trusted, and nobody approved it"
     if approval.by not in trust.authors:
         return f"{approval.by}, who approved it, is not among the trusted authors"
     if approval.text_sha256 != digest:
         return "its text was changed after it had been approved"
     return None
+
+
+def _stranger(origin: Origin, trust: Trust) -> str | None:
+    """Name whoever wrote the text, or a part of it, and is not trusted."""
+    is_trusted = origin.author in trust.authors or origin.association in trust.associations
+    if not is_trusted:
+        return f"its author ({origin.author}, {origin.association or 'unknown'})"
+    editor = next((who for who in origin.editors if who not in trust.authors and who != origin.author), None)
+    return None if editor is None else f"{editor}, who changed its text,"

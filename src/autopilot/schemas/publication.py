@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from autopilot.schemas.blocked import Blocked
-from autopilot.schemas.cell import SandboxSpec
+from autopilot.schemas.cell import OpenedKind, SandboxSpec
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.network import NetworkSpec
 from autopilot.schemas.records import EpochMs, Record, Sha
@@ -88,13 +88,20 @@ class PublishSpec(Record):
     lease: Lease | None = Field(default=None, description="None: nobody renews one")
     identity: Identity
     recorded_gates: tuple[GateRecord, ...]
+    run_sandbox: OpenedKind | None = Field(
+        default=None, description="what the run was locked up in; None: not recorded"
+    )
     env_pass: tuple[str, ...] = ()
-    sandbox: SandboxSpec = SandboxSpec()
+    sandbox: SandboxSpec = Field(default=SandboxSpec(), description="for running the gates again")
     network: NetworkSpec = NetworkSpec()
     gate_s: Seconds = 1800
     git_s: Seconds = 600
     kill_grace_s: Seconds = 10
     created_ms: EpochMs
+
+
+STOPPED = "stopped"
+"""The code of a publication that was put off by ourselves: it says nothing about forge or remote."""
 
 
 class PublishOutcome(StrEnum):
@@ -188,3 +195,48 @@ class PullStateReport(Record):
     id: str
     answers: tuple[PullState, ...]
     finished_ms: EpochMs
+
+
+class PushTrialSpec(Record):
+    """Into `autopilot.publish try`: could a branch of ours be pushed there? Nothing is."""
+
+    spec_version: Literal[1] = 1
+    id: str
+    report: Path
+    workdir: Path = Field(description="a private folder for one question at a time")
+    forge: ForgeSpec
+    branch: str = Field(description="a branch of ours that no ticket has")
+    wall_s: Seconds = Field(default=15, description="seconds that the remote may take, all in all")
+    kill_grace_s: Seconds = 2
+
+
+class PushTrialReport(Record):
+    """Out of `autopilot.publish try`."""
+
+    report_version: Literal[1] = 1
+    id: str
+    ok: bool
+    code: str = Field(default="", description="why not")
+    message: str = ""
+    hint: str = ""
+    is_transient: bool = Field(default=False, description="the same may well succeed later")
+
+
+class ForgeCheckSpec(Record):
+    """Into `autopilot.publish check`: what may the credential, and what do the forge's rules leave open?"""
+
+    spec_version: Literal[1] = 1
+    report: Path
+    workdir: Path = Field(description="a private folder for one question at a time")
+    forge: ForgeSpec
+    base: str = Field(default="", description="the base branch; empty: the forge's default branch")
+    wall_s: Seconds = 20
+
+
+class ForgeCheckReport(Record):
+    """Out of `autopilot.publish check`. Without an answer, `code` and `message` say why."""
+
+    report_version: Literal[1] = 1
+    weaknesses: tuple[str, ...] = ()
+    code: str = ""
+    message: str = ""

@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from autopilot.schemas.blocked import Blocked
-from autopilot.schemas.cell import SandboxSpec
+from autopilot.schemas.cell import OpenedKind, SandboxSpec
 from autopilot.schemas.gate import GateRecord, TestCounts
+from autopilot.schemas.guard import GuardSpec
 from autopilot.schemas.network import NetworkSpec
 from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
@@ -36,7 +37,7 @@ class AgentSpec(Record):
     """Which agent, how it is started and how its cost is known."""
 
     name: str = Field(description="the operator's name for it: the key in [agents]")
-    kind: str = Field(description="adapter: claude, codex, command or scripted")
+    kind: str = Field(description="adapter: claude, codex, command, copilot, gemini, opencode or scripted")
     argv: tuple[str, ...] = Field(
         default=(), description="program and leading arguments; empty = adapter default"
     )
@@ -46,6 +47,11 @@ class AgentSpec(Record):
     api: tuple[str, ...] = Field(
         default=(), description="addresses of its model's service; empty = the adapter's own"
     )
+    broker: Literal["auto", "off"] = Field(
+        default="auto", description="auto: its sign-in stays outside of the cell where that is known to work"
+    )
+    base_url_env: str | None = Field(default=None, description="command: the variable of its base address")
+    key_env: str | None = Field(default=None, description="command: the variable of its key")
     script: Path | None = Field(default=None, description="scripted only: the YAML to play")
     prices: dict[str, TokenPrice] = Field(
         default_factory=dict, description="by model, for tokens that are told without a cost"
@@ -120,6 +126,7 @@ class RunSpec(Record):
     lease: Lease | None = Field(default=None, description="None: nobody renews one, and the run goes on")
     sandbox: SandboxSpec = SandboxSpec()
     network: NetworkSpec = NetworkSpec()
+    guard: GuardSpec = GuardSpec()
     output_language: str = "en"
     created_ms: EpochMs
 
@@ -204,6 +211,9 @@ class RunResult(Record):
     head: Sha | None = None
     branch: str
     stack: str | None = None
+    sandbox: OpenedKind | None = Field(
+        default=None, description="what the run opened, whatever is configured by now; None: not recorded"
+    )
     baseline: Baseline | None = None
     gates: tuple[GateRecord, ...] = ()
     usage: Usage = Usage()
@@ -240,6 +250,7 @@ class VerifyResult(Record):
     head: Sha
     stack: str
     gates: tuple[GateRecord, ...]
+    sandbox: OpenedKind | None = Field(default=None, description="what the gates ran in")
     error: str = Field(default="", description="why it could not run at all; then no gate counts")
     code: str = Field(
         default="", description="the same in one kebab-case word: git-no-ref, policy-invalid, …"

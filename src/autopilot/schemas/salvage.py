@@ -53,6 +53,9 @@ class Salvage(Record):
     left_out: tuple[str, ...] = Field(
         default=(), max_length=MAX_NAMED, description="ignored by the repository's own rules, not saved"
     )
+    unsaved: tuple[str, ...] = Field(
+        default=(), max_length=MAX_NAMED, description="what could not be saved, and why; it stays where it is"
+    )
     bundle: Path | None = Field(default=None, description="read it with: git fetch BUNDLE 'refs/*:refs/*'")
     bundle_sha256: Sha256 | None = None
     patch: Path | None = Field(default=None, description="apply it to base_sha with: git apply --binary")

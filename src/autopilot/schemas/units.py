@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MICRO_PER_USD = 1_000_000
 MS_PER_S = 1000
+GIB = 1024**3
 MAX_USD = 1_000_000_000
 MAX_RUN_MICRO_USD = 1_000_000 * MICRO_PER_USD
 """Above this a run's spend is a fault of the teller; a few of such would overflow every sum they are in."""

@@ -1,0 +1,87 @@
+"""An issue of a tracker: where it is, what was read of it, and what was asked to read it.
+
+Pure data. What a tracker says is text of others: nothing here decides anything by it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from autopilot.schemas.origin import Account
+from autopilot.schemas.records import Record
+from autopilot.schemas.run import Seconds
+
+MAX_LABELS = 100
+
+
+class TrackerSpec(Record):
+    """Where issues are, from the operator's configuration."""
+
+    kind: Literal["github", "jira"]
+    name: str = Field(description="what its accounts are called by: github, in github:583231")
+    url: str = Field(description="its interface's address")
+    site: str = Field(default="", description="where people read its issues; empty: at url")
+    project: str = Field(default="", description="github: owner/name")
+    account: str = Field(default="", description="jira: whose token it is, by mail; empty: the token says it")
+    credential: str = Field(default="", description="name under which config/secrets finds the token")
+
+
+class Issue(Record):
+    """One issue as its tracker tells it."""
+
+    reference: str = Field(description="its one name, owner/name#12 or PROJ-7")
+    url: str = Field(description="its page; put together by us")
+    title: str
+    body: str = ""
+    author: Account | None = Field(default=None, description="who wrote it, by number; None: not told")
+    association: str = Field(default="NONE", max_length=40)
+    editors: tuple[Account, ...] = Field(
+        default=(), description="who changed title or body since, where the tracker tells"
+    )
+    labels: tuple[str, ...] = Field(default=(), max_length=MAX_LABELS)
+    state: Literal["open", "closed"] = "open"
+
+
+class Comment(Record):
+    """One comment of an issue."""
+
+    id: str = Field(pattern=r"^[0-9]{1,20}$")
+    url: str = Field(description="its place on the issue's page; put together by us")
+    body: str = ""
+
+
+class IssueSpec(Record):
+    """Into `autopilot.publish read`: what does this issue say?"""
+
+    spec_version: Literal[1] = 1
+    report: Path
+    workdir: Path = Field(description="a private folder for one question at a time")
+    tracker: TrackerSpec
+    reference: str = Field(description="12, or PROJ-7")
+    wall_s: Seconds = 15
+
+
+class IssueReport(Record):
+    """Out of `autopilot.publish read`. Without an issue, `code`, `message` and `hint` say why."""
+
+    report_version: Literal[1] = 1
+    issue: Issue | None = None
+    acts: Literal["nobody", "operator", "author"] = Field(
+        default="operator", description="who can mend what was in the way"
+    )
+    code: str = ""
+    message: str = ""
+    hint: str = ""
+
+
+class TrackerCheckSpec(Record):
+    """Into `autopilot.publish reach`: what may the credential of a tracker?"""
+
+    spec_version: Literal[1] = 1
+    report: Path
+    workdir: Path = Field(description="a private folder for one question at a time")
+    tracker: TrackerSpec
+    wall_s: Seconds = 15
