@@ -6,18 +6,22 @@ Source: docs/decisions/0084 (what survives a power cut, and what was lost before
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
 import sys
 import tempfile
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 _PRIVATE_MODE = 0o600
 _PRIVATE_FOLDER_MODE = 0o700
+_WITHOUT_LINKS = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK})
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = _PRIVATE_MODE) -> None:
@@ -33,6 +37,29 @@ def write_atomically(path: Path, data: bytes, *, mode: int = _PRIVATE_MODE) -> N
 
     Source: rename(2); fsync(2) on the folder makes the new name survive a power cut.
     """
+    with _part(path, data, mode) as name:
+        os.replace(name, path)  # noqa: PTH105 - `name` is text and may lead to any folder
+    sync_folder(path.parent)
+
+
+def write_new(path: Path, data: bytes, *, mode: int = _PRIVATE_MODE) -> None:
+    """Do the same for a file that must not be there yet: nobody's is replaced, not even a moment's.
+
+    Raises:
+        FileExistsError: something of that name is there, and stays as it is.
+        OSError: the file could not be written; nothing is left.
+
+    Source: link(2) never replaces a name. A file system without links (FAT) says EPERM or ENOTSUP: there the
+    name is taken by an empty file first, which a power cut may leave.
+    """
+    with _part(path, data, mode) as name:
+        _give_new_name(name, path, mode)
+    sync_folder(path.parent)
+
+
+@contextmanager
+def _part(path: Path, data: bytes, mode: int) -> Iterator[str]:
+    """Write a whole temporary file beside `path`, flushed; what is left of it afterwards is removed."""
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as file:
@@ -40,11 +67,22 @@ def write_atomically(path: Path, data: bytes, *, mode: int = _PRIVATE_MODE) -> N
             file.write(data)
             file.flush()
             flush(file.fileno())
-        os.replace(name, path)  # noqa: PTH105 - `name` is text and may lead to any folder
-    except BaseException:
-        os.unlink(name)  # noqa: PTH108 - as above
+        yield name
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(name)  # noqa: PTH108 - `name` is text and may lead to any folder
+
+
+def _give_new_name(name: str, path: Path, mode: int) -> None:
+    try:
+        os.link(name, path)
+    except FileExistsError:
         raise
-    sync_folder(path.parent)
+    except OSError as exc:
+        if exc.errno not in _WITHOUT_LINKS:
+            raise
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+        os.replace(name, path)  # noqa: PTH105 - as above
 
 
 def sync_folder(folder: Path) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.config.capture import Streams
+    from autopilot.config.cgroup import Group
     from autopilot.config.clock import Clock
 
 _TICK_S = 0.2 if sys.platform == "linux" else 0.02
@@ -35,6 +36,8 @@ class Exit:
     signal: int | None = None
     spawn_error: str = ""
     stopped: str = ""
+    limit: str = ""
+    """Where it was stopped for using too much of the machine: of what, and how much that may be."""
     duration_s: float = 0.0
     output: Path
     tail: bytes = b""
@@ -58,6 +61,7 @@ class Rules:
     on_output: Callable[[bytes], str | None] | None
     should_stop: Callable[[], str | None] | None
     on_start: Callable[[ProcessId], None] | None
+    group: Group | None = None
 
 
 class Process(Protocol):
@@ -84,7 +88,7 @@ class Call:
         self._started_s = self._spoke_s = self._walked_s = rules.clock.monotonic_s()
         seen = procinfo.look(process.pid)
         self._root = seen.id if seen else ProcessId(process.pid, rules.clock.now_ms())
-        self._tree = Tree(self._root, mark=mark, before=before)
+        self._tree = Tree(self._root, mark=mark, before=before, group=rules.group)
 
     def to_the_end(self, output: Path) -> Exit:
         """Watch, stop when a rule says so, end what is left, and tell how it went."""
@@ -161,4 +165,4 @@ class Call:
 
     def _has_left_something(self) -> bool:
         is_short = self._rules.clock.monotonic_s() - self._started_s < _NUMBERS_ARE_FRESH_S
-        return bool(self._tree.look_for_leftovers() if is_short else self._tree.look(thoroughly=True))
+        return self._tree.has_left_something(numbers_are_fresh=is_short)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 _ABSENT = "-"
-_MODELS_OF_ENTRIES: Mapping[str, str] = {"Agent": "agent", "Repo": "repo"}
+_MODELS_OF_ENTRIES: Mapping[str, str] = {"Agent": "agent", "Channel": "channel", "Repo": "repo"}
 _HEAD = """\
 # Configuration
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNATTENDED: Mapping[str, str] = {"AUTOPILOT_UNATTENDED": "1", "MULTI_AGENT_UNATTENDED": "1"}
+# An agent's MCP toolkit, should one be started, opens listed addresses only and no package index.
+TOOLKIT: Mapping[str, str] = {"MCP_TOOLKIT_URL_POLICY": "strict", "MCP_TOOLKIT_INDEX_DENY": "*"}
 
 _FIXED: Mapping[str, str] = {"TERM": "dumb", "CI": "1"}
 _INHERITED = re.compile(r"LANG|LC_[A-Z]+|TZ")
@@ -110,7 +112,7 @@ def agent_environment(
     """
     credentials = _build(base, home=home, passed=own, extra=None, for_agent=True)
     rest = _build(base, home=home, passed=passed, extra=None, for_agent=False)
-    return {**rest, **credentials, **UNATTENDED, **(extra or {})}
+    return {**rest, **credentials, **UNATTENDED, **TOOLKIT, **(extra or {})}
 
 
 def secrets_among(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:

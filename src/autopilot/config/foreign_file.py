@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 _PIECE_BYTES = 64 * 1024
-_SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""What we lack ourselves when something cannot be opened: it says nothing of what was looked at."""
 
 
 class UnreadableError(Exception):
@@ -24,7 +25,7 @@ class UnreadableError(Exception):
     @property
     def is_our_want(self) -> bool:
         """Whether it says nothing about the file: we have no descriptor or memory to read it with."""
-        return isinstance(self.__cause__, OSError) and self.__cause__.errno in _SHORTAGES
+        return isinstance(self.__cause__, OSError) and self.__cause__.errno in SHORTAGES
 
 
 def open_plain(path: Path) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Git", "GitError"]
 
 MAX_OUTPUT_BYTES = 512 * 1024 * 1024
+FOREIGN_MEMORY_BYTES = 2 << 30
+"""For a git that reads what somebody else wrote: no honest commit needs more, whatever it says of itself."""
 
 _LOCK_PAUSES_S = (0.05, 0.1, 0.2, 0.3, 0.5)
 # What a repository, or the user, may have set and that would run a program, ask, or change our output.
@@ -36,6 +39,7 @@ _HARDENED: Mapping[str, str] = {
     "core.excludesFile": os.devnull,
     "core.quotePath": "false",
     "core.commitGraph": "false",
+    "core.bigFileThreshold": "32m",
     "core.protectHFS": "true",
     "core.protectNTFS": "true",
     "commit.gpgSign": "false",
@@ -102,6 +106,8 @@ class Git:
     `scratch` is a folder of ours, out of an agent's reach; `timeout_s` and `grace_s` are seconds; `env` is
     added to every call; `user_config` keeps the user's HOME and configuration, for a fetch into a mirror
     that needs their credentials; `base` is where PATH and proxies come from (None: our own environment).
+    `memory_bytes` is what each process of a command may take of the machine: for all that reads what an
+    agent wrote. It holds where util-linux's prlimit is (Linux).
     """
 
     clock: Clock
@@ -112,6 +118,7 @@ class Git:
     user_config: bool = False
     base: Mapping[str, str] | None = None
     should_stop: Callable[[], str | None] | None = None
+    memory_bytes: int | None = None
 
     def run(self, *args: str, **where: Unpack[Where]) -> bytes:
         """Run one command and give what it printed. Paths are taken literally, never as patterns.
@@ -179,7 +186,14 @@ class Git:
             options.append(f"--git-dir={where['git_dir']}")
         if "work_tree" in where:
             options.append(f"--work-tree={where['work_tree']}")
-        return ["git", *options, *args]
+        own = ["git", *options, *args]
+        return [*self._limited(), *own]
+
+    def _limited(self) -> list[str]:
+        """Put a limit of the kernel's before it; core files are none of ours either. Source: prlimit(1)."""
+        path = environ.search_path(environ.current() if self.base is None else self.base)
+        limiter = shutil.which("prlimit", path=path) if self.memory_bytes is not None else None
+        return [] if limiter is None else [limiter, f"--data={self.memory_bytes}", "--core=0", "--"]
 
     def _environment(self, where: Where, home: Path) -> dict[str, str]:
         base = environ.current() if self.base is None else self.base

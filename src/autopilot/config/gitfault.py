@@ -41,9 +41,16 @@ class _Kind(NamedTuple):
 _TRANSIENT = frozenset(
     {"git-network", "git-lock", "git-timeout", "git-disk-full", "git-stopped", "git-killed"}
 )
+OF_THE_MACHINE = frozenset({"git-disk-full", "git-lock", "git-missing", "git-stopped"})
+"""Faults that say nothing about the files that git was to read."""
 # The first that fits counts: a full disk shows as many things, a refused login as a lost connection.
 _KINDS = (
     _Kind("git-disk-full", "free some disk space", ("No space left on device", "Disk quota exceeded")),
+    _Kind(
+        "git-memory",
+        "what it was to read is larger than any commit should be, or the machine has no memory left",
+        ("Out of memory", "mmap failed", "Cannot allocate memory"),
+    ),
     _Kind(
         "git-ref-conflict",
         "another branch has this name, or is named like its folder; rename one of them",
@@ -73,6 +80,27 @@ _KINDS = (
         "git-host-key",
         "connect to the host once by hand and accept its key",
         ("Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"),
+    ),
+    _Kind(
+        "git-sso",
+        "authorise the token for the organisation's single sign-on, at the forge's page of tokens",
+        ("SAML SSO", "single sign-on", "enabled or enforced SAML"),
+    ),
+    _Kind(
+        "git-proxy",
+        "the proxy wants a login: set https_proxy=http://USER:PASSWORD@HOST:PORT where autopilot is started",
+        ("HTTP code 407", "returned error: 407", "Proxy Authentication Required"),
+    ),
+    _Kind(
+        "git-tls",
+        "the remote's certificate is not trusted here: install its authority, or name it by SSL_CERT_FILE",
+        (
+            "certificate problem",
+            "certificate verif(y|ication) failed",
+            "certificate has expired",
+            "unable to get local issuer certificate",
+            "no alternative certificate subject name matches",
+        ),
     ),
     _Kind(
         "git-auth",

@@ -1,6 +1,6 @@
 """Variables that the operator handed to the service: a service does not see a terminal's environment.
 
-Must not be read by anybody but the service's daemon, and not at all where others may read the file.
+Must not be shown to anybody, and not be read at all where others may read the file.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def meant(path: tuple[str | int, ...]) -> str:
 
 
 def _table_of(path: tuple[str | int, ...]) -> str:
-    if path[:1] == ("agents",) and len(path) > 1:
-        return "agents.<name>"
+    if path[:1] in {("agents",), ("channels",), ("tracker",)} and len(path) > 1:
+        return f"{path[0]}.<name>"
     return str(path[0]) if path else ""
 
 

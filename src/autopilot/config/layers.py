@@ -37,7 +37,9 @@ class Layered:
     def under(self, layer: Mapping[str, Any], origin: str) -> Layered:
         """Lay one more layer on top."""
         kept = {key: where for key, where in self.origins.items() if not _is_replaced(key, layer)}
-        return Layered(_merge(self.values, layer), {**kept, **dict.fromkeys(_dotted(layer), origin)})
+        return Layered(
+            _merge(self.values, layer), {**kept, **dict.fromkeys((key for key, _ in flat(layer)), origin)}
+        )
 
     def origin_of(self, key: str) -> str:
         """Name where a key was last set, or else something in it, or in the table around it."""
@@ -118,11 +120,13 @@ def layers(file: Path, environment: Mapping[str, str], flags: Mapping[str, objec
 
 
 def _with_each(values: dict[str, Any], each: Mapping[str, Any]) -> dict[str, Any]:
-    """Give every agent and repository what it need not say itself. Wrong shapes are left for the check."""
+    """Give every agent, channel and repository what it need not say. Wrong shapes are left for the check."""
     result = dict(values)
-    agents, repos = values.get("agents"), values.get("repo")
-    if isinstance(agents, dict):
-        result["agents"] = {name: _over(each["agent"], agent) for name, agent in agents.items()}
+    repos = values.get("repo")
+    for kind in ("agent", "channel"):
+        table = values.get(f"{kind}s")
+        if isinstance(table, dict):
+            result[f"{kind}s"] = {name: _over(each[kind], one) for name, one in table.items()}
     if isinstance(repos, list):
         result["repo"] = [_over(each["repo"], repo) for repo in repos]
     return result
@@ -146,16 +150,16 @@ def _nest(path: list[str], value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _dotted(layer: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """Give the key of every leaf; tables in a list count from 0, as in `repo.0.base`."""
-    for key, value in layer.items():
+def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Give every leaf with its dotted key; tables in a list count from 0, as in `repo.0.base`."""
+    for key, value in values.items():
         dotted = f"{above}{key}"
         if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
-            yield from _dotted({str(number): each for number, each in enumerate(value)}, f"{dotted}.")
+            yield from flat({str(number): each for number, each in enumerate(value)}, f"{dotted}.")
         elif isinstance(value, dict) and value:
-            yield from _dotted(value, f"{dotted}.")
+            yield from flat(value, f"{dotted}.")
         else:
-            yield dotted
+            yield dotted, value
 
 
 def _is_replaced(key: str, layer: Mapping[str, Any]) -> bool:

@@ -11,6 +11,8 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from autopilot.config.threads import start
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -47,22 +49,44 @@ def renew(file: Path) -> None:
 
 
 class LeaseWatch:
-    """Tells a child once that its lease is lost: for 80 % of it, in time awake, nobody has renewed it."""
+    """Tells a child once that its lease is lost: for 80 % of it, in time awake, nobody has renewed it.
 
-    def __init__(self, file: Path, lease_s: float, *, clock: Clock, on_lost: Callable[[], object]) -> None:
-        """Take the file, the lease in seconds, what measures time awake, and whom to tell."""
+    Or that nobody looks any more whether it is, whatever the thread that did has died of.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        lease_s: float,
+        *,
+        clock: Clock,
+        on_lost: Callable[[], object],
+        on_blind: Callable[[], object],
+    ) -> None:
+        """Take the file, the lease in seconds, what measures time awake, and whom to tell of which."""
         self.pause_s = min(_LOOK_S, lease_s / _LOOKS_PER_LEASE)
         self._file = file
         self._allowed_s = lease_s * LOST_SHARE
         self._clock = clock
         self._on_lost = on_lost
+        self._on_blind = on_blind
+        self._thread = threading.Thread(target=self._follow, name="lease", daemon=True)
         self._seen = _stamp(file)
         self._looked_s = clock.monotonic_s()
         self._unheard_s = 0.0
 
     def start(self) -> None:
-        """Look from now on, in a thread of its own that keeps nobody from ending."""
-        threading.Thread(target=self._follow, name="lease", daemon=True).start()
+        """Look from now on, in a thread of its own that keeps nobody from ending.
+
+        Raises:
+            TransientError: `thread-unstarted`.
+        """
+        start(self._thread)
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether nobody looks any more: for whom the dying thread had no memory to be told by it."""
+        return not self._thread.is_alive()
 
     def look(self) -> bool:
         """Look once; say whether the lease is lost."""
@@ -75,10 +99,15 @@ class LeaseWatch:
         return self._unheard_s >= self._allowed_s
 
     def _follow(self) -> None:
-        pause = threading.Event()
-        while not self._has_told():
-            with suppress(MemoryError):
-                pause.wait(self.pause_s)
+        is_told = False
+        try:
+            pause = threading.Event()
+            while not (is_told := self._has_told()):
+                with suppress(MemoryError):
+                    pause.wait(self.pause_s)
+        finally:
+            if not is_told:
+                self._on_blind()
 
     def _has_told(self) -> bool:
         """Look, and tell of a lost lease. Without memory for it again and again: nobody else does."""

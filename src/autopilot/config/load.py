@@ -23,7 +23,7 @@ from autopilot.config.values import PATTERNS
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pydantic_core import ErrorDetails
 
@@ -118,9 +118,28 @@ def _contradictions(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 f"repo.{number}.agent",
                 f"no agent is called {agent!r}; {nearest(agent, agents) or _known(agents)}",
             )
+    channels = [str(name) for name in _table(values.get("channels"))]
+    for channel in _list(values.get("report_channels")):
+        if isinstance(channel, str) and channel not in channels:
+            near = nearest(channel, channels) or f"add a table [channels.{channel}]"
+            yield "report_channels", f"no channel is called {channel!r}; {near}"
     for name, agent in _table(values.get("agents")).items():
         if _table(agent).get("kind") == "command" and not _table(agent).get("argv"):
             yield f"agents.{name}.argv", "an agent of kind command needs the program to start"
+    yield from _contradictions_of_trackers(values, [str(repo.get("name")) for repo in repos])
+
+
+def _contradictions_of_trackers(values: Mapping[str, Any], repos: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Find projects whose issues are for no repository, or are told by two trackers."""
+    told_by: dict[str, str] = {}
+    for name, tracker in _table(values.get("tracker")).items():
+        for project, repo in _table(_table(tracker).get("projects")).items():
+            key = f"tracker.{name}.projects.{project}"
+            if isinstance(repo, str) and repo not in repos:
+                yield key, f"no repository is called {repo!r}; {nearest(repo, repos) or _known([*repos])}"
+            if project.casefold() in told_by:
+                yield key, f"is told by tracker.{told_by[project.casefold()]} already"
+            told_by.setdefault(project.casefold(), name)
 
 
 def _disorder(settings: Settings, layered: Layered) -> Iterator[tuple[str, str]]:

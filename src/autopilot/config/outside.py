@@ -33,7 +33,10 @@ class Network(Input):
         description="hosts that an agent may read from (GET and HEAD, ports 443 and 80); each is a risk"
     )
     registry_hosts: tuple[Host, ...] = Field(
-        description="hosts that a restore of locked packages may read from; npm: those its lock file names"
+        description="hosts that a restore of locked packages may read from, whatever the lock file says"
+    )
+    registry_from_lock: bool = Field(
+        description="it may also read from the https hosts that the base commit's lock file names"
     )
     internal_hosts: tuple[Host, ...] = Field(
         description="those of these hosts that may lie in a private network, such as a registry of your own"

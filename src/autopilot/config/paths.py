@@ -88,6 +88,11 @@ class Paths:
         return self.state / "digests"
 
     @property
+    def deliveries(self) -> Path:
+        """One folder for each text that was to go out through a channel."""
+        return self.state / "deliveries"
+
+    @property
     def salvage(self) -> Path:
         """What was saved of worktrees, one folder per ticket."""
         return self.state / "salvage"

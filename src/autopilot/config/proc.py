@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from autopilot.config.cgroup import Group
     from autopilot.config.clock import Clock
 
 __all__ = [
@@ -92,6 +93,7 @@ def run(
     on_start: Callable[[ProcessId], None] | None = None,
     secrets: Collection[str] | None = None,
     passed: Sequence[int] = (),
+    group: Group | None = None,
 ) -> Exit:
     """Run a program to its end, and with it everything it has started.
 
@@ -112,14 +114,14 @@ def run(
         on_start: told whom we have started.
         secrets: values to take out of all that it prints, with whatever looks like one; None = nothing.
         passed: descriptors that it inherits beside the usual three, under the same numbers.
+        group: a control group that it will be in, and nobody else: all in it end with it.
 
-    Returns:
-        How it ended. `stopped` names the limit (wall, silence, output-ceiling) or a callback's reason.
+    Returns: how it ended. `stopped` names the limit (wall, silence, output-ceiling) or a callback's reason.
 
     Raises:
         Exception: what a callback or a file raised, after the whole tree was ended.
     """
-    rules = Rules(clock, wall_s, grace_s, silence_s, on_output, should_stop, on_start)
+    rules = Rules(clock, wall_s, grace_s, silence_s, on_output, should_stop, on_start, group)
     with capture.Streams(output=output, stderr=stderr, most_bytes=max_output_bytes, hides=secrets) as streams:
         started = _start(argv, cwd=cwd, env=env, stdin=stdin, streams=streams, rules=rules, passed=passed)
         return _ended(started, output)

@@ -7,12 +7,13 @@ Source: docs/decisions/0011.
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from autopilot.config.foreign_file import SHORTAGES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -22,7 +23,6 @@ MARK_VARIABLE = "AUTOPILOT_TREE"
 _IS_LINUX = sys.platform == "linux"
 _MARK_SEPARATOR = "/"
 _SANDBOX = b"bwrap"
-_CANNOT_LOOK = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 """We are out of descriptors or memory: that says nothing about whom we look at."""
 
 
@@ -49,6 +49,7 @@ class Seen:
     """By a signal or a debugger: it lives, and does nothing until somebody lets it go on."""
     is_sandbox: bool = False
     """Bubblewrap itself: asked to end it would kill at once what it holds; it ends when that has ended."""
+    threads: int = 1
 
 
 def boot_id() -> str | None:
@@ -87,11 +88,12 @@ def look(pid: int) -> Seen | None:
                 session=os.getsid(pid),
                 is_zombie=process.status() == psutil.STATUS_ZOMBIE,
                 is_stopped=process.status() in {psutil.STATUS_STOPPED, psutil.STATUS_TRACING_STOP},
+                threads=process.num_threads(),
             )
     except psutil.Error:
         return None
     except OSError as exc:
-        _raise_if_blind(exc)
+        raise_if_blind(exc)
         return None
 
 
@@ -104,7 +106,7 @@ def _look_into_proc(pid: int) -> Seen | None:
     try:
         raw = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError as exc:
-        _raise_if_blind(exc)
+        raise_if_blind(exc)
         return None
     fields = raw[raw.rindex(b")") + 2 :].split()
     state, parent, session, threads, ticks = (fields[index] for index in (0, 1, 3, 17, 19))
@@ -115,34 +117,13 @@ def _look_into_proc(pid: int) -> Seen | None:
         is_zombie=state in {b"Z", b"X"} and int(threads) <= 1,
         is_stopped=state in {b"T", b"t"},
         is_sandbox=raw[raw.index(b"(") + 1 : raw.rindex(b")")] == _SANDBOX,
+        threads=int(threads),
     )
 
 
-def own_memory(pid: int) -> int:
-    """Give the bytes of memory that a process shares with nobody; 0 when it is gone.
-
-    Source: proc_pid_statm(5).
-
-    Raises:
-        OSError: we have no descriptor or memory left to look with.
-    """
-    if not _IS_LINUX:
-        psutil = _psutil()
-        try:
-            return int(psutil.Process(pid).memory_info().rss)
-        except psutil.Error:
-            return 0
-    try:
-        _, resident, shared, *_ = Path(f"/proc/{pid}/statm").read_bytes().split()
-    except (OSError, ValueError) as exc:
-        if isinstance(exc, OSError):
-            _raise_if_blind(exc)
-        return 0
-    return (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
-
-
-def _raise_if_blind(error: OSError) -> None:
-    if error.errno in _CANNOT_LOOK:
+def raise_if_blind(error: OSError) -> None:
+    """Raise an error that is our own want of descriptors or memory."""
+    if error.errno in SHORTAGES:
         raise error
 
 
@@ -155,7 +136,7 @@ def _mark_value(pid: int) -> str | None:
     except psutil.Error:
         return None
     except OSError as exc:
-        _raise_if_blind(exc)
+        raise_if_blind(exc)
         return None
 
 
@@ -163,7 +144,7 @@ def _mark_value_in_proc(pid: int) -> str | None:
     try:
         raw = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError as exc:
-        _raise_if_blind(exc)
+        raise_if_blind(exc)
         return None
     prefix = f"{MARK_VARIABLE}=".encode()
     values = [entry[len(prefix) :] for entry in raw.split(b"\0") if entry.startswith(prefix)]

@@ -1,6 +1,6 @@
 """Everything that one call has started, found again and ended.
 
-Must not end a process it cannot prove to be of the tree: by walk, session, mark, or adoption.
+Must not end a process it cannot prove to be of the tree: by walk, session, mark, adoption, or control group.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from autopilot.config import procinfo
+from autopilot.config.cgroup import cell_marks, cell_of
 from autopilot.config.orphans import is_adopting
 from autopilot.config.procinfo import ProcessId
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from autopilot.config.cgroup import Group
     from autopilot.config.clock import Clock
     from autopilot.config.procinfo import Seen
 
@@ -25,16 +27,26 @@ _POLL_S = 0.02
 _SLOWEST_POLL_S = 0.25
 UNDYING_S = 5.0
 """Who lives so long after KILL waits in the kernel for a device: it does nothing more."""
+FLEEING_S = 60.0
+"""Who makes others faster than we find them, for so long and without a control group, is not to be caught."""
 
 
 class Tree:
     """What hangs below one root. Remembers whom it has seen, so that a change of parent hides nobody."""
 
-    def __init__(self, root: ProcessId, *, mark: str | None, before: frozenset[int] = frozenset()) -> None:
-        """Take the root, the mark its environment carries, and who ran already when it was started."""
+    def __init__(
+        self,
+        root: ProcessId,
+        *,
+        mark: str | None,
+        before: frozenset[int] = frozenset(),
+        group: Group | None = None,
+    ) -> None:
+        """Take the root, its mark, who ran already when it was started, and the control group it is in."""
         self._root = root
         self._mark = mark
         self._before = before
+        self._group = group
         self._known: dict[int, ProcessId] = {root.pid: root}
         self._out_of_reach: set[ProcessId] = set()
         self.killed: set[ProcessId] = set()
@@ -50,6 +62,8 @@ class Tree:
         rows = procinfo.look_at(pids)
         strangers = self._strangers(rows)
         found = {pid for pid, row in rows.items() if self._is_known(row)} | self._session(rows)
+        if self._group is not None:
+            found |= self._group.members() & rows.keys()
         if thoroughly:
             adopting = is_adopting()
             rest = [row for pid, row in rows.items() if pid not in found and pid not in strangers]
@@ -67,6 +81,12 @@ class Tree:
         newer = procinfo.all_pids() - self._before - {self._root.pid}
         return self.look(thoroughly=True, among=newer) if newer else []
 
+    def has_left_something(self, *, numbers_are_fresh: bool) -> bool:
+        """Tell whether anybody lives but the root, which has ended."""
+        if self._group is not None and self._group.is_populated:
+            return True
+        return bool(self.look_for_leftovers() if numbers_are_fresh else self.look(thoroughly=True))
+
     def end(
         self, *, grace_s: float, clock: Clock, pause: Callable[[float], object] | None = None
     ) -> frozenset[ProcessId]:
@@ -78,7 +98,8 @@ class Tree:
             pause: waits for about so many seconds; the caller may use the time to drain pipes.
 
         Returns:
-            Those that this user may not signal (a set-uid program), or that outlived KILL; empty as a rule.
+            Those that this user may not signal (a set-uid program), that outlived KILL, or that fled before
+            it; empty as a rule.
         """
         wait = pause or _idle
         deadline_s = clock.monotonic_s() + grace_s
@@ -86,16 +107,32 @@ class Tree:
         self._signal([member for member in members if not member.is_sandbox], signal.SIGTERM)
         while members and self.look() and clock.monotonic_s() < deadline_s:
             wait(_POLL_S)
-        pause_s, since_s = _POLL_S, dict[ProcessId, float]()
-        while members := self.look(thoroughly=True):
+        pause_s, since_s, began_s = _POLL_S, dict[ProcessId, float](), clock.monotonic_s()
+        while (members := self.look(thoroughly=True)) or self._is_populated():
             self._signal(members, signal.SIGKILL)
+            self._kill_groups(members)
             now_s = clock.monotonic_s()
+            if now_s - began_s >= FLEEING_S:
+                return frozenset(self._out_of_reach | {row.id for row in members})
             self._give_up(
                 {row.id for row in members if now_s - since_s.setdefault(row.id, now_s) >= UNDYING_S}
             )
             wait(pause_s)
             pause_s = min(pause_s * 2, _SLOWEST_POLL_S)
         return frozenset(self._out_of_reach)
+
+    def _is_populated(self) -> bool:
+        """Tell whether the group holds somebody whom no look finds, for it is another process each moment."""
+        return self._group is not None and not self._out_of_reach and self._group.is_populated
+
+    def _kill_groups(self, members: list[Seen]) -> None:
+        """End all that is in the group, or in the cells of those who carry our mark in the name of theirs."""
+        if self._group is not None:
+            self._group.kill()
+        elif self._mark is not None:
+            for group in {each for row in members if (each := cell_of(row.id.pid, self._mark)) is not None}:
+                group.kill()
+                group.remove()
 
     def _give_up(self, undying: set[ProcessId]) -> None:
         self._out_of_reach |= undying
@@ -117,6 +154,8 @@ class Tree:
 
         Its number stays taken while a member lives: only a leader that is not the root shows a re-use.
         """
+        if self._root.pid <= 0:  # nobody; the kernel and the first process are of session 0
+            return set()
         leader = rows.get(self._root.pid) or procinfo.look(self._root.pid)
         if leader is not None and leader.id != self._root:
             return set()
@@ -127,16 +166,17 @@ class Tree:
         }
 
     def _is_marked(self, row: Seen, *, adopting: bool) -> bool:
-        """Tell by the mark; an orphan of ours without any is claimed when it came to us from elsewhere."""
+        """Tell by the mark; an orphan that shows none is claimed when it came to us from elsewhere."""
         if row.is_zombie or row.id.started_ms < self._root.started_ms:
             return False
+        if self._mark is not None and self._mark in cell_marks(row.id.pid):
+            return True
         marks = procinfo.marks_of(row.id.pid)
-        if marks is None:
-            return False
-        if self._mark is not None and self._mark in marks:
+        if marks is not None and self._mark is not None and self._mark in marks:
             return True
         is_ours_now = adopting and row.parent == os.getpid() and row.session != os.getsid(0)
-        return is_ours_now and not marks and _is_unmarked_still(row)
+        # One that lets nobody read its marks came to us all the same, and nobody else's orphans do.
+        return is_ours_now and not marks and (marks is None or _is_unmarked_still(row))
 
     @staticmethod
     def _strangers(rows: dict[int, Seen]) -> set[int]:

@@ -20,13 +20,19 @@ MIN_SECRET_CHARS = 8
 MAX_HELD_BYTES = 16 * 1024
 _STARS = b"***"
 _BEGINNINGS = tuple(beginning.encode("ascii") for beginning in tokens.BEGINNINGS)
-_VALUE = re.compile(tokens.VALUE.pattern.encode("ascii"), tokens.VALUE.flags & (re.VERBOSE | re.DOTALL))
+# Every token has a run like this in it, with its beginning in it or not far before.
+_RUN = re.compile(rb"[A-Za-z0-9_+/=-]{15,}+")
+_MOST_BEFORE_RUN = 48
 _LOGIN = re.compile(tokens.LOGIN.encode("ascii"))
 _KEY = b"-----BEGIN "
 _KEY_END = re.compile(rb"-----END[^-]*-----")
 _ENDS_A_KEY = re.compile(rb"-----END[^-]*-----\Z")
 _URL = b"://"
-_OF_A_TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.=-"
+_WEB_TOKEN = b"eyJ"
+_REST_OF_WEB_TOKEN = re.compile(rb"\.(?=(eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*))")
+_LEAST_HEADER = 11
+_OF_A_WEB_TOKEN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
+_OF_A_TOKEN = _OF_A_WEB_TOKEN + b".=+/:"
 _OPEN_URL = re.compile(rb"[^/@\s\"\\<>{}|^`]*\Z")
 
 
@@ -35,7 +41,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """Learn the values, as they are and as JSON and addresses write them."""
-        known = {way for secret in secrets if len(secret) >= MIN_SECRET_CHARS for way in _ways(secret)}
+        known = {way for secret in secrets if len(secret) >= MIN_SECRET_CHARS for way in ways_of(secret)}
         self._known = sorted(known, key=len, reverse=True)
         self._beginnings = (*self._known, *_BEGINNINGS, _KEY, _URL)
         self._held = self._last = b""
@@ -80,17 +86,42 @@ class Redactor:
 
 def _found(data: bytes) -> Iterator[tuple[int, int]]:
     """Find what looks like a credential. Each form is looked for where one of its beginnings stands only."""
-    for beginning in (*_BEGINNINGS, _KEY):
-        at = data.find(beginning)
-        while at >= 0:
-            if match := _VALUE.match(data, at):
-                yield match.span()
-            at = data.find(beginning, match.end() if match else at + 1)
+    yield from _web_tokens(data)
+    yield from _beginning_with(_KEY, data, 0, len(data))
+    for run in _RUN.finditer(data):
+        first = max(0, run.start() - _MOST_BEFORE_RUN)
+        for beginning in _BEGINNINGS:
+            if beginning != _WEB_TOKEN:
+                yield from _beginning_with(beginning, data, first, run.end())
     at = data.find(_URL)
     while at >= 0:
         if match := _LOGIN.match(data, at + len(_URL)):
             yield match.span()
         at = data.find(_URL, at + len(_URL))
+
+
+def _beginning_with(beginning: bytes, data: bytes, first: int, end: int) -> Iterator[tuple[int, int]]:
+    at = data.find(beginning, first, end)
+    while at >= 0:
+        if match := _value_form().match(data, at):
+            yield match.span()
+        at = data.find(beginning, match.end() if match else at + 1, end)
+
+
+def _value_form() -> re.Pattern[bytes]:
+    return re.compile(tokens.VALUE_PATTERN.encode("ascii"), tokens.VALUE_FLAGS)
+
+
+def _web_tokens(data: bytes) -> Iterator[tuple[int, int]]:
+    """Find JSON web tokens from their middle: tried from each beginning of a run, they cost its square."""
+    last = 0
+    for match in _REST_OF_WEB_TOKEN.finditer(data):
+        before = data[last : match.start()]
+        header = len(before.rstrip(_OF_A_WEB_TOKEN))
+        at = before.find(_WEB_TOKEN, header)
+        if at >= 0 and len(before) - at >= _LEAST_HEADER:
+            yield last + at, match.end(1)
+        last = match.start() + 1
 
 
 def _cut_out(data: bytes, spans: list[tuple[int, int]]) -> bytes:
@@ -102,7 +133,7 @@ def _cut_out(data: bytes, spans: list[tuple[int, int]]) -> bytes:
     return b"".join((*parts, data[last:]))
 
 
-def _ways(secret: str) -> set[bytes]:
+def ways_of(secret: str) -> set[bytes]:
     """Write a value as it is, as a JSON text holds it, and as an address does."""
     written = (
         secret,

@@ -15,14 +15,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.config.rights import OURS, give_back, open_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 ASIDE = ".removing"
 """Beside what is removed: whatever lies in it was decided on, and only waits to be deleted."""
-_OPEN_MODE = 0o700
-_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _TURNS = 20
 """Looks into a folder in which somebody makes new files all the time."""
 _RESTLESS = frozenset({errno.ENOTEMPTY, errno.EEXIST})
@@ -38,10 +38,11 @@ def begin_removal(path: Path) -> Path:
         OSError: it cannot be renamed; it is as it was.
     """
     place = path.parent / ASIDE
-    place.mkdir(mode=_OPEN_MODE, exist_ok=True)
+    place.mkdir(mode=OURS, exist_ok=True)
     if place.is_symlink():
         raise OSError(errno.ELOOP, f"{place} is a link")
     target = place / f"{path.name}-{secrets.token_hex(4)}"
+    give_back(path)  # a folder that is closed to us cannot be moved
     path.rename(target)
     return target
 
@@ -88,7 +89,7 @@ class _Removal:
 
     def run(self) -> int:
         try:
-            top = _opened(self.parent, self.name)
+            top = open_folder(self.parent, self.name)
         except FileNotFoundError:
             return 0
         except NotADirectoryError:
@@ -136,7 +137,7 @@ def _one_look(top: int) -> tuple[int, OSError | None]:
 def _entry(top: int, name: str) -> tuple[int, list[str]]:
     """Remove one entry of the top folder; a folder's own folders are moved up beside it, and named."""
     try:
-        folder = _opened(top, name)
+        folder = open_folder(top, name)
     except FileNotFoundError:
         return 0, []
     except NotADirectoryError:
@@ -169,7 +170,7 @@ def _hollowed(folder: int, top: int) -> tuple[int, list[str]]:
             removed += _unlinked(folder, name)
             continue
         with suppress(FileNotFoundError):
-            os.close(_opened(folder, name))
+            os.close(open_folder(folder, name))
             new = f".{secrets.token_hex(12)}"
             os.rename(name, new, src_dir_fd=folder, dst_dir_fd=top)
             risen.append(new)
@@ -182,40 +183,6 @@ def _unlinked(folder: int, name: str) -> int:
     except FileNotFoundError:
         return 0
     return 1
-
-
-def _opened(folder: int, name: str) -> int:
-    """Open a folder below an open one and make it ours to empty; a link is refused as no folder."""
-    try:
-        opened = os.open(name, _FOLDER, dir_fd=folder)
-    except PermissionError:
-        _open_up(folder, name)
-        opened = os.open(name, _FOLDER, dir_fd=folder)
-    except OSError as exc:
-        if exc.errno == errno.ELOOP:  # what O_NOFOLLOW says of a link where O_DIRECTORY does not speak first
-            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), name) from exc
-        raise
-    status = os.fstat(opened)
-    if status.st_mode & _OPEN_MODE != _OPEN_MODE and status.st_uid == os.geteuid():
-        with suppress(PermissionError):
-            os.fchmod(opened, _OPEN_MODE)
-    return opened
-
-
-def _open_up(folder: int, name: str) -> None:
-    """Give ourselves the right to read a folder, through a handle and never by its name.
-
-    Source: open(2), O_PATH: a handle on something that may not be read; chmod goes through /proc, for
-    fchmod(2) refuses such a handle. Where chmod itself can leave links alone, as on macOS, none is needed.
-    """
-    if os.chmod in os.supports_follow_symlinks:
-        os.chmod(name, _OPEN_MODE, dir_fd=folder, follow_symlinks=False)
-        return
-    handle = os.open(name, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        os.chmod(f"/proc/self/fd/{handle}", _OPEN_MODE)  # noqa: PTH101 - a handle, no path of ours
-    finally:
-        os.close(handle)
 
 
 def _is_folder(folder: int, name: str) -> bool:

@@ -67,6 +67,11 @@ class Repo(Input):
         return self.url if self.url is not None else str(self.path)
 
     @property
+    def issues_of(self) -> str:
+        """What a bare `#12` is a number of: the forge's project, or else this repository."""
+        return self.project or self.name if self.forge == "github" else self.name
+
+    @property
     def push_to(self) -> str:
         """What git pushes to."""
         return self.push_url or self.fetch_from

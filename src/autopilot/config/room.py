@@ -1,4 +1,4 @@
-"""Whether the disk is full, and how a last word waits until there is room for it again.
+"""Whether disk or memory is full, and how a last word waits until there is room for it again.
 
 Must not decide what else waits: only what would be lost for good, a run's result and a publisher's verdict.
 """
@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import os
+import resource
 import sys
 import threading
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from autopilot.schemas.errors import AutopilotError, ConfigError, TransientError
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _LEAST_BYTES = 64 * 1024
 _PAUSE_S = 1.0
+LEAST_BYTES_OF_A_DAEMON = 112 << 20
+"""Address space below which a daemon cannot come up; an idle one was seen with 97 MiB."""
 
 
 def is_full(error: OSError) -> bool:
@@ -44,6 +48,19 @@ def has_no_descriptor() -> bool:
     except OSError as exc:
         return exc.errno in {errno.EMFILE, errno.ENFILE}
     return False
+
+
+def log_text(text: str) -> None:
+    """Write to our own log, if it takes it: no room there is no reason to end without a result."""
+    with suppress(OSError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def memory_short() -> TransientError:
+    """Build the error of a machine, or a limit, that gives no more memory: it passes, or a person acts."""
+    hint = "end other processes, or raise the limit on memory (ulimit -v)"
+    return TransientError("memory-short", "no memory is left", hint=hint)
 
 
 def unusable(code: str, what: str, error: OSError, *, hint: str) -> AutopilotError:
@@ -81,3 +98,16 @@ def _tell(error: OSError) -> None:
         sys.stderr.flush()
     except (OSError, ValueError, AttributeError):
         return
+
+
+def require_memory() -> None:
+    """Refuse a limit on our address space that nobody could work under, before anything large is loaded.
+
+    Parts written in Rust abort the process where they get no memory, without a word of what was short.
+
+    Raises:
+        TransientError: `memory-short`.
+    """
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY and soft < LEAST_BYTES_OF_A_DAEMON:
+        raise memory_short()

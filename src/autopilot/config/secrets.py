@@ -13,6 +13,7 @@ import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Literal
 
+from autopilot.config.clock import SystemClock
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def variable_for(name: str) -> str:
 
 
 def read(name: str) -> str | None:
-    """Read a credential. Only the process that uses it may ask.
+    """Read a credential. Only the process that uses it may ask, and a report, to take it out.
 
     Returns:
         Its value; None when there is none of this name, or no key ring at all.
@@ -54,14 +55,15 @@ def read(name: str) -> str | None:
 
 
 def status(name: str) -> Status:
-    """Tell whether a credential could be read, without reading it where the system allows that."""
+    """Tell whether a credential could be read, without reading it."""
     if os.environ.get(variable_for(name)):
         return "readable"
-    backend = _backend()
-    if backend is None:
-        return "no-backend"
     if sys.platform == "darwin":
-        return _status_by_reading(backend, name)
+        from autopilot.config import keychain  # noqa: PLC0415  only there
+
+        return keychain.status(SERVICE, name, SystemClock())
+    if _backend() is None:
+        return "no-backend"
     return _status_in_secret_service(name)
 
 
@@ -73,15 +75,6 @@ def _backend() -> KeyringBackend | None:
         from keyring.backends.SecretService import Keyring  # noqa: PLC0415  opens D-Bus
     # keyring leaves its constructors without annotations.
     return Keyring() if Keyring.viable else None  # type: ignore[no-untyped-call]
-
-
-def _status_by_reading(backend: KeyringBackend, name: str) -> Status:
-    from keyring.errors import KeyringError  # noqa: PLC0415  the imports of a key ring are slow
-
-    try:
-        return "readable" if backend.get_password(SERVICE, name) else "missing"
-    except KeyringError:
-        return "locked"
 
 
 def _status_in_secret_service(name: str) -> Status:

@@ -7,25 +7,28 @@ A key that may be left out altogether is None then.
 from __future__ import annotations
 
 from decimal import Decimal
-from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from autopilot.config.cell_settings import Sandbox
+from autopilot.config.agent_settings import Agent
+from autopilot.config.cell_settings import Guard, Sandbox
+from autopilot.config.channel import Channel
+from autopilot.config.checkup_settings import Checkup
 from autopilot.config.nearest import nearest
 from autopilot.config.outside import Intake, Network
 from autopilot.config.repository import Repo
+from autopilot.config.tracker import Tracker, TrackerName
 from autopilot.config.values import (
     ClockTime,
+    DaysOrNever,
+    Gibibytes,
     Hours,
     Language,
+    Load,
     ModelName,
     Slug,
     TimeZone,
-    VariableName,
-    WebUrl,
-    long_or_never,
 )
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.price import TokenPrice
@@ -47,8 +50,6 @@ Tokens = Annotated[int, Field(ge=1, le=10**12)]
 ShortSeconds = Annotated[float, Field(gt=0, le=600)]
 Pause = Annotated[float, Field(ge=0, le=3600)]
 Days = Annotated[int, Field(ge=2, le=36_500)]
-DaysOrNever = Annotated[int, Field(ge=0, le=36_500), AfterValidator(long_or_never)]
-Gibibytes = Annotated[float, Field(ge=0, le=100_000)]
 
 
 class Schedule(Input):
@@ -128,21 +129,11 @@ class Retention(Input):
 class Awake(Input):
     """The lock that keeps the machine from sleeping while a run goes on."""
 
-    enabled: bool = Field(description="hold a sleep lock during each run")
-
-
-class Agent(Input):
-    """One coding agent, by the name that tickets use."""
-
-    kind: Literal["claude", "codex", "command", "scripted"] = Field(description="its adapter")
-    argv: tuple[str, ...] = Field(description="program and leading arguments; empty = the adapter's own")
-    model: str | None = Field(default=None, min_length=1, description="model name handed to the agent")
-    billing: Literal["metered", "subscription"] = Field(description="whether its dollars are really paid")
-    env_pass: tuple[VariableName, ...] = Field(description="variables that this agent alone may see")
-    api: tuple[WebUrl, ...] = Field(
-        description="addresses of its model's service, which it alone may reach; empty = the adapter's own"
+    enabled: bool = Field(description="hold a sleep lock during each run, and from on to off as a service")
+    display: bool = Field(description="keep the display on too; macOS only")
+    lid: Literal["never", "on-mains", "always"] = Field(
+        description="when a run also holds off what the system does at a shut lid; logind only"
     )
-    script: Path | None = Field(default=None, description="scripted only: the YAML to play, absolute")
 
 
 class Price(Input):
@@ -193,7 +184,7 @@ class Settings(Input):
     max_open_drafts: Count = Field(description="open drafts in one repository; 0 = no limit")
     attempts_per_ticket: Positive = Field(description="attempts before a ticket has failed")
     releases_per_ticket: Positive = Field(
-        description="runs given back (shutdown, usage limit) before it is parked"
+        description="runs given back (shutdown, a limit) before it is parked"
     )
     sessions_per_ticket: Positive = Field(description="runs ever started for one ticket")
     tokens_per_ticket: Tokens = Field(description="tokens that all runs of one ticket may use, cached too")
@@ -202,7 +193,15 @@ class Settings(Input):
     backoff_cap_s: Seconds = Field(description="the longest such wait")
     min_free_disk_gib: Gibibytes = Field(description="GiB free where the state lies; below, nothing starts")
     min_free_memory_gib: Gibibytes = Field(description="GiB of memory available; below, nothing starts")
+    max_load_per_cpu: Load = Field(description="load of five minutes; above, nothing starts; 0 = no limit")
     output_language: Language = Field(description="language of what is written for people, as en or pt-BR")
+    report_channels: tuple[Slug, ...] = Field(
+        description="channels, by name, that the digest goes out through; empty = it stays on this machine"
+    )
+    report_drafts: bool = Field(description="these channels are told of each draft once it is open")
+    report_issue_updates: bool = Field(
+        description="the issue that a ticket came from gets one comment once its draft is open"
+    )
     default_agent: str = Field(min_length=1, description="agent of a repository that names none")
     schedule: Schedule
     timeouts: Timeouts
@@ -214,13 +213,23 @@ class Settings(Input):
     backup: Backup
     retention: Retention
     awake: Awake
+    checkup: Checkup
     gc: Gc
+    guard: Guard
     network: Network
     intake: Intake
     sandbox: Sandbox
     agents: dict[Slug, Agent] = Field(description="coding agents by the name that tickets use")
+    channels: dict[Slug, Channel] = Field(
+        default_factory=dict, description="ways out of this machine for what is told to people"
+    )
     prices: dict[ModelName, Price] = Field(
         default_factory=dict, description="what tokens cost, by the model's own name"
+    )
+    trackers: dict[TrackerName, Tracker] = Field(
+        default_factory=dict,
+        alias="tracker",
+        description="where issues are, beside the forges of repositories",
     )
     repositories: tuple[Repo, ...] = Field(
         default=(), alias="repo", description="the repositories that tickets may name"

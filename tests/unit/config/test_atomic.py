@@ -1,10 +1,11 @@
+import errno
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from autopilot.config.atomic import make_folder, sync_folders, sync_tree, write_atomically
+from autopilot.config.atomic import make_folder, sync_folders, sync_tree, write_atomically, write_new
 
 
 def test_a_file_appears_whole_and_private(tmp_path: Path) -> None:
@@ -99,3 +100,46 @@ def test_of_a_trees_folders_alone_only_the_names_are_flushed(tmp_path: Path, flu
 def test_a_tree_that_is_gone_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         sync_tree(tmp_path / "gone")
+
+
+def test_a_new_file_appears_whole_and_private(tmp_path: Path) -> None:
+    target = tmp_path / "report"
+    write_new(target, b"whole")
+    assert target.read_bytes() == b"whole"
+    assert (target.stat().st_mode & 0o777, target.stat().st_nlink) == (0o600, 1)
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+@pytest.mark.parametrize("kind", ["file", "link to nowhere", "folder"])
+def test_what_has_the_name_of_a_new_file_stays_as_it_is(tmp_path: Path, kind: str) -> None:
+    target = tmp_path / "report"
+    if kind == "file":
+        target.write_bytes(b"old")
+    elif kind == "folder":
+        target.mkdir()
+    else:
+        target.symlink_to("nowhere")
+    before = target.lstat()
+    with pytest.raises(FileExistsError):
+        write_new(target, b"new")
+    assert os.path.samestat(before, target.lstat())
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]
+
+
+@pytest.mark.parametrize("is_there", [False, True])
+def test_a_file_system_without_links_takes_a_new_file_and_replaces_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_there: bool
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    target = tmp_path / "report"
+    if is_there:
+        target.write_bytes(b"old")
+        with pytest.raises(FileExistsError):
+            write_new(target, b"new")
+    else:
+        write_new(target, b"new")
+    assert target.read_bytes() == (b"old" if is_there else b"new")
+    assert [path.name for path in tmp_path.iterdir()] == ["report"]

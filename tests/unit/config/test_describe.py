@@ -33,19 +33,22 @@ def test_every_key_is_on_the_page_with_its_default_and_what_it_does() -> None:
         assert f"| `{key.name}` |" in page
         assert key.field.description, f"{key.dotted} does not say what it does"
     assert '| `window` | `"22:00-07:00"` |' in page
-    assert "| `kind` | required | claude or codex or command or scripted |" in page
+    assert (
+        "| `kind` | required | claude or codex or command or copilot or gemini or opencode or scripted |"
+        in page
+    )
     assert "| `poll_s` | `20` | > 0, ≤ 600 |" in page
 
 
 def test_a_name_with_a_unit_is_a_number_and_a_number_of_a_size_has_its_unit() -> None:
-    units = ("_s", "_usd", "_gib", "_mib", "_percent", "_days", "_tokens")
+    units = ("_s", "_usd", "_gib", "_mib", "_kib", "_percent", "_days", "_tokens")
     counts = {
         "max_parallel_agents", "per_repo_parallel", "max_open_drafts", "attempts_per_ticket",
         "releases_per_ticket", "sessions_per_ticket", "tokens_per_ticket", "max_ask_rounds", "open_after",
-        "keep_files", "keep_days", "max_processes",
+        "keep_files", "keep_days", "max_processes", "max_load_per_cpu",
     }  # fmt: skip
     defaults = read_defaults()
-    defaults.pop("each")
+    defaults["channels.<name>"] = defaults.pop("each")["channel"]
     for key in known_keys():
         table = defaults.get(key.table, {}) if key.table else defaults
         value = table.get(key.name)

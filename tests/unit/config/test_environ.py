@@ -194,3 +194,14 @@ def test_what_an_agent_alone_is_given_may_be_a_credential_whatever_it_is_called(
         given["LLM_KEY"],
         given["MODEL_URL"],
     )
+
+
+@pytest.mark.covers("I06")
+def test_a_toolkit_that_an_agent_starts_is_told_to_be_strict_whatever_the_operator_passes(
+    tmp_path: Path,
+) -> None:
+    names = ("MCP_TOOLKIT_URL_POLICY", "MCP_TOOLKIT_INDEX_DENY")
+    base = dict.fromkeys(names, "off")
+    env = environ.agent_environment(base, home=tmp_path, passed=names, own=names)
+    assert (env["MCP_TOOLKIT_URL_POLICY"], env["MCP_TOOLKIT_INDEX_DENY"]) == ("strict", "*")
+    assert not set(names) & environ.child_environment(base, home=tmp_path).keys()

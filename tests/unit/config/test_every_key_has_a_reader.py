@@ -21,7 +21,7 @@ READ_AS = {
     "identity.username": r"(identity|settings)\.(username|identity)\b",
     **{
         f"agents.<name>.{key}": rf"(agent|spec)\.{key}\b"
-        for key in ("kind", "argv", "model", "billing", "script", "api")
+        for key in ("kind", "argv", "model", "billing", "script", "api", "broker", "base_url_env", "key_env")
     },
     "agents.<name>.env_pass": r"agent\.env_pass\b",
     **{
@@ -30,7 +30,18 @@ READ_AS = {
     },
     **{f"phase_budgets.{key}_tokens": r"limits\.phase_tokens\b" for key in ("plan", "dev", "review")},
     **{f"intake.{key}": r"intake\.trust\(\)" for key in ("trusted_associations", "trusted_authors")},
-    **{f"sandbox.{key}": rf"spec\.{key}\b" for key in ("readable", "nested", "memory_mib", "max_processes")},
+    **{
+        f"sandbox.{key}": rf"spec\.{key}\b"
+        for key in ("readable", "nested", "memory_mib", "max_processes", "cpu_percent", "disk_mib")
+    },
+    **{
+        f"channels.<name>.{key}": rf"(known|channel)\.{key}\b"
+        for key in ("kind", "argv", "credential", "format", "limit_s")
+    },
+    **{
+        f"tracker.<name>.{key}": rf"tracker\.{key}\b"
+        for key in ("kind", "url", "site", "account", "credential", "projects")
+    },
     "repo.name": r"repo\.name\b",
     "repo.path": r"\.fetch_from\b",
     "repo.url": r"\.fetch_from\b",

@@ -20,6 +20,18 @@ CASES = [
     ("git@x: Permission denied (publickey).\nfatal: Could not read from remote repository.", "git-auth"),
     ("fatal: unable to access 'https://x/': The requested URL returned error: 403", "git-auth"),
     ("remote: Permission to o/r.git denied to someone.", "git-auth"),
+    (
+        (
+            "remote: The `o' organization has enabled or enforced SAML SSO.\n"
+            "fatal: unable to access 'https://x/': The requested URL returned error: 403"
+        ),
+        "git-sso",
+    ),
+    ("ERROR: The 'o' organization has enabled or enforced SAML SSO. To access", "git-sso"),
+    ("fatal: unable to access 'https://x/': SSL certificate problem: unable to get local issuer", "git-tls"),
+    ("fatal: unable to access 'https://x/': server certificate verification failed. CAfile", "git-tls"),
+    ("fatal: unable to access 'https://x/': Received HTTP code 407 from proxy after CONNECT", "git-proxy"),
+    ("fatal: unable to access 'https://x/': OpenSSL SSL_connect: Connection reset by peer", "git-network"),
     ("error: failed to push\n! [remote rejected] main -> main (pre-receive hook declined)", "git-rejected"),
     ("remote: error: GH006: Protected branch update failed", "git-rejected"),
     ("! [rejected] a -> a (stale info)", "git-rejected"),
@@ -44,6 +56,7 @@ CASES = [
 ]
 
 
+@pytest.mark.field_report("PUB-024")
 @pytest.mark.parametrize(("said", "code"), CASES)
 def test_what_git_says_becomes_one_code(said: str, code: str) -> None:
     fault = classify("git fetch", exit_code=128, stderr=said.encode())

@@ -26,7 +26,7 @@ class Child:
 
     def __init__(self, file: Path) -> None:
         self.file, self.clock = file, FakeClock()
-        self.watch = LeaseWatch(file, LEASE_S, clock=self.clock, on_lost=lambda: None)
+        self.watch = LeaseWatch(file, LEASE_S, clock=self.clock, on_lost=lambda: None, on_blind=lambda: None)
 
     def lives(self, seconds: float) -> bool:
         """Let it live for so long; whether its lease is lost then."""
@@ -128,7 +128,14 @@ def test_where_there_is_no_folder_the_renewal_says_so(tmp_path: Path) -> None:
 
 def test_who_is_told_is_told_once_from_a_thread_of_its_own(tmp_path: Path) -> None:
     told: list[str] = []
-    LeaseWatch(tmp_path / "lease", 0.05, clock=SystemClock(), on_lost=lambda: told.append("lost")).start()
+    watch = LeaseWatch(
+        tmp_path / "lease",
+        0.05,
+        clock=SystemClock(),
+        on_lost=lambda: told.append("lost"),
+        on_blind=lambda: told.append("blind"),
+    )
+    watch.start()
     wait_until(lambda: told, 20, "it is told")
     assert told == ["lost"]
 
@@ -156,5 +163,49 @@ def test_a_look_without_memory_is_made_again_and_a_lost_lease_is_told_of_all_the
             raise tried.pop()
         told.set()
 
-    LeaseWatch(tmp_path / "never renewed", 1.0, clock=Starved(), on_lost=tell).start()
+    LeaseWatch(tmp_path / "never renewed", 1.0, clock=Starved(), on_lost=tell, on_blind=lambda: None).start()
     assert told.wait(30)
+
+
+class Deadly(FakeClock):
+    """A clock that the thread dies of."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+    def monotonic_s(self) -> float:
+        if threading.current_thread().name == "lease":
+            raise self.error
+        return super().monotonic_s()
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("error", [ValueError("bug"), RecursionError(), SystemError()])
+def test_whatever_the_thread_dies_of_it_is_told_that_nobody_looks_any_more(
+    tmp_path: Path, error: Exception
+) -> None:
+    told: list[str] = []
+    watch = LeaseWatch(
+        tmp_path / "lease",
+        60.0,
+        clock=Deadly(error),
+        on_lost=lambda: told.append("lost"),
+        on_blind=lambda: told.append("blind"),
+    )
+    watch.start()
+    wait_until(lambda: watch.is_over, 20, "it is over")
+    assert told == ["blind"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_where_there_was_no_memory_to_tell_of_it_who_asks_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def short(*_: object) -> bool:
+        raise MemoryError
+
+    monkeypatch.setattr(LeaseWatch, "_has_told", short)  # not even a call has room, wherever it is made
+    watch = LeaseWatch(tmp_path / "lease", 60.0, clock=FakeClock(), on_lost=lambda: None, on_blind=short)
+    watch.start()
+    wait_until(lambda: watch.is_over, 20, "it is over")

@@ -61,8 +61,10 @@ def test_every_default_is_written_in_the_defaults_file_and_nowhere_else() -> Non
     written = read_defaults()
     for name, field in Settings.model_fields.items():
         key = field.alias or name
-        assert key in written or key in {"repo", "prices"}, key
-        assert field.is_required() or key in {"repo", "prices"}, f"{key} has a second default in the model"
+        assert key in written or key in {"repo", "prices", "channels", "tracker"}, key
+        assert field.is_required() or key in {"repo", "prices", "channels", "tracker"}, (
+            f"{key} has a second default in the model"
+        )
     for table in ("schedule", "timeouts", "breaker", "daemon", "logs", "awake"):
         model = Settings.model_fields[table].annotation
         assert model is not None
@@ -120,7 +122,7 @@ def test_every_key_of_the_file_arrives(tmp_path: Path) -> None:
     }
     assert same == set()
     tables = {name for name, value in settings.model_dump().items() if isinstance(value, dict)}
-    tables -= {"agents", "prices"}
+    tables -= {"agents", "channels", "prices", "trackers"}
     assert len(tables) > 8
     for table in tables:
         ours, theirs = getattr(settings, table).model_dump(), getattr(defaults, table).model_dump()

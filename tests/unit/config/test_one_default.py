@@ -31,6 +31,7 @@ def test_the_judge_without_settings_judges_by_the_defaults() -> None:
         backoff_cap_ms=written["backoff_cap_s"] * MS_PER_S,
         min_free_disk_bytes=written["min_free_disk_gib"] * GIB,
         min_free_memory_bytes=written["min_free_memory_gib"] * GIB,
+        max_load_per_cpu=written["max_load_per_cpu"],
         breaker_open_after=breaker["open_after"],
         breaker_cooldown_ms=breaker["cooldown_s"] * MS_PER_S,
         breaker_cooldown_cap_ms=breaker["cooldown_cap_s"] * MS_PER_S,

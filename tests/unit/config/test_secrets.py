@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.config import proc, secrets
-from autopilot.config.clock import SystemClock
+from autopilot.config import environ, secrets
+from tests.support.key_ring import said_in_a_session
 from tests.support.tree import ROOT
 
 
@@ -53,36 +53,30 @@ print(*told)
 @pytest.mark.needs(binary="dbus-run-session", apt="dbus-daemon")
 @pytest.mark.skipif(sys.platform != "linux", reason="the Secret Service is Linux only")
 def test_a_real_key_ring_tells_readable_missing_and_locked_apart(tmp_path: Path) -> None:
-    (tmp_path / "ask.py").write_text(IN_A_SESSION)
-    # The daemon must be the first on its bus that is asked for secrets, or a locked one is started.
-    script = (
-        "printf pw | gnome-keyring-daemon --unlock --components=secrets --daemonize >/dev/null 2>&1; "
-        f'exec "{sys.executable}" ask.py'
-    )
-    env = {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path),
-        "XDG_DATA_HOME": str(tmp_path / "data"),
-        "XDG_RUNTIME_DIR": str(tmp_path),
-        "PYTHONPATH": str(ROOT / "src"),
-    }
-    ended = proc.run(
-        ["dbus-run-session", "--", "sh", "-c", script],
-        cwd=tmp_path,
-        env=env,
-        output=tmp_path / "out",
-        stderr=tmp_path / "err",
-        clock=SystemClock(),
-        wall_s=60,
-        grace_s=1,
-    )
-    told = ended.tail.decode()
-    assert told == "missing readable made-up missing None locked credential-locked\n", (
-        ended.stderr_tail.decode()
-    )
+    told = said_in_a_session(tmp_path, IN_A_SESSION)
+    assert told == "missing readable made-up missing None locked credential-locked\n"
 
 
 def test_only_named_key_rings_are_ever_opened() -> None:
     source = (ROOT / "src/autopilot/config/secrets.py").read_text()
     for word in ("get_keyring", "set_keyring", "chainer", "keyrings.alt", "import keyring\n"):
         assert word not in source
+
+
+@pytest.mark.covers("C07")
+@pytest.mark.parametrize("for_agent", [True, False])
+def test_a_run_reaches_neither_the_key_ring_nor_what_stands_in_for_it(
+    tmp_path: Path, for_agent: bool
+) -> None:
+    base = {
+        "PATH": "/usr/bin",
+        "DBUS_SESSION_BUS_ADDRESS": "unix:path=/run/user/1000/bus",
+        "XDG_RUNTIME_DIR": "/run/user/1000",
+        "AUTOPILOT_SECRET_GH": "made-up",
+    }
+    build = environ.agent_environment if for_agent else environ.child_environment
+    seen = build(base, home=tmp_path, passed=tuple(base))
+    if for_agent:
+        seen |= environ.agent_environment(base, home=tmp_path, own=tuple(base))
+    assert not {"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "AUTOPILOT_SECRET_GH"} & seen.keys()
+    assert "made-up" not in seen.values()
