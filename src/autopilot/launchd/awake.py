@@ -11,7 +11,7 @@ import shutil
 import sys
 import tempfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -29,6 +29,8 @@ _READY_WITHIN_S = 5.0
 _POLL_S = 0.02
 _GRACE_S = 2.0
 _WATCH_EVERY_S = 1
+_REFUSED = "awake-refused"
+_REFUSALS = ("denied", "not permitted", "authentication required")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +64,51 @@ class AwakeLock:
         self.release()
 
 
+@dataclass(frozen=True, slots=True)
+class More:
+    """What a lock holds off besides sleep."""
+
+    display: bool = False
+    """The display's own sleep; on Linux that is the desktop's affair, and nothing is asked for."""
+    lid: bool = False
+    """What the system does when the lid is shut. macOS lets nobody hold that off."""
+
+
+_NO_MORE = More()
+
+
 def hold(
-    *, reason: str, pid: int | None = None, clock: Clock | None = None, platform: str = sys.platform
+    *,
+    reason: str,
+    pid: int | None = None,
+    more: More = _NO_MORE,
+    clock: Clock | None = None,
+    platform: str = sys.platform,
 ) -> AwakeLock:
     """Keep the machine from sleeping while a process lives.
 
     Args:
         reason: shown by the system to a person who asks what keeps it awake.
         pid: the process; None = this one. However it ends, the lock ends with it.
+        more: what to hold off besides.
         clock: measures how long the system may take to give the lock.
         platform: which system's program to use, named as in `sys.platform`.
 
     Returns:
-        The lock. Without one its `kind` is `none` and `warning` says why.
+        The lock. Without one its `kind` is `none` and `warning` says why. Where only the lid is refused, the
+        rest is held with the warning `awake-lid-refused`.
     """
+    lock = _held(reason, pid, more, clock=clock, platform=platform)
+    if not (more.lid and lock.warning == _REFUSED):
+        return lock
+    refused = lock.detail
+    lock = _held(reason, pid, More(display=more.display), clock=clock, platform=platform)
+    if lock.kind == "none":
+        return lock
+    return replace(lock, warning="awake-lid-refused", detail=refused)
+
+
+def _held(reason: str, pid: int | None, more: More, *, clock: Clock | None, platform: str) -> AwakeLock:
     env = _environment()
     program = "caffeinate" if platform == "darwin" else "systemd-inhibit"
     if shutil.which(program, path=env["PATH"]) is None:
@@ -83,9 +116,9 @@ def hold(
     watched = os.getpid() if pid is None else pid
     folder = tempfile.TemporaryDirectory(prefix="autopilot-awake-")
     argv = (
-        _caffeinate(watched)
+        _caffeinate(watched, more)
         if platform == "darwin"
-        else _inhibit(watched, one_line(reason), Path(folder.name))
+        else _inhibit(watched, one_line(reason), Path(folder.name), more)
     )
     output = Path(folder.name) / "output"
     try:
@@ -99,17 +132,18 @@ def hold(
     return lock if _is_given(lock, output, used) else _without(lock, output)
 
 
-def _caffeinate(pid: int) -> list[str]:
+def _caffeinate(pid: int, more: More) -> list[str]:
     """Idle sleep, and on mains power system sleep too, until the process ends."""
-    return ["caffeinate", "-i", "-s", "-w", str(pid)]
+    return ["caffeinate", "-i", "-s", *(["-d"] if more.display else []), "-w", str(pid)]
 
 
-def _inhibit(pid: int, reason: str, folder: Path) -> list[str]:
+def _inhibit(pid: int, reason: str, folder: Path, more: More) -> list[str]:
     """Hold the lock while `tail` watches the process; that it runs at all shows in its output."""
     note = folder / "note"
     note.write_text(_HELD, encoding="ascii")
     watch = ["tail", f"--pid={pid}", f"--sleep-interval={_WATCH_EVERY_S}", "-n", "+1", "-f", str(note)]
-    options = ["--what=sleep:idle", "--mode=block", "--who=autopilot", f"--why={reason}"]
+    what = "sleep:idle:handle-lid-switch" if more.lid else "sleep:idle"
+    options = [f"--what={what}", "--mode=block", "--who=autopilot", f"--why={reason}"]
     return ["systemd-inhibit", *options, *watch]
 
 
@@ -126,8 +160,8 @@ def _is_given(lock: AwakeLock, output: Path, clock: Clock) -> bool:
 def _without(lock: AwakeLock, output: Path) -> AwakeLock:
     said = one_line(output.read_bytes())
     lock.release()
-    refused = "denied" in said.lower() or "not permitted" in said.lower()
-    code = "awake-refused" if refused else "awake-no-bus" if "connect to bus" in said else "awake-not-given"
+    is_refused = any(word in said.lower() for word in _REFUSALS)
+    code = _REFUSED if is_refused else "awake-no-bus" if "connect to bus" in said else "awake-not-given"
     return AwakeLock("none", code, said or "the system did not answer in time")
 
 

@@ -14,6 +14,7 @@ import threading
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
+from autopilot.config.threads import begin
 from autopilot.launchd.plists import INIT as LAUNCHD
 from autopilot.launchd.service import MARK, WATCHDOG_S
 
@@ -112,7 +113,7 @@ class OwnWatchdog:
         """Watch from now on; where no thread is to be had nobody watches, and the daemon serves."""
         self.beat(status)
         with suppress(RuntimeError, MemoryError):
-            self._thread.start()
+            begin(self._thread)
 
     def beat(self, status: str) -> None:  # noqa: ARG002 - launchd shows none
         """Note the time."""

@@ -47,6 +47,18 @@ def test_a_run_starts_in_a_scope_and_does_not_learn_where_the_manager_is(
     assert given == {**env, "XDG_RUNTIME_DIR": str(runtime)}
 
 
+def test_a_units_group_is_handed_to_the_child_and_bounded_further_out(
+    env: dict[str, str], runtime: Path
+) -> None:
+    most = scope.Most(memory_bytes=1 << 30, threads=700)
+    argv, _ = scope.apart(ARGV, env, key="T-1-a1", ours=ours(runtime), most=most)
+    wanted = {f"--property={each}" for each in ("MemoryMax=1073741824", "MemorySwapMax=0", "TasksMax=700")}
+    assert {"--property=Delegate=yes", *wanted} <= set(argv)
+    plain, _ = scope.apart(ARGV, env, key="T-1-a1", ours=ours(runtime))
+    assert "--property=Delegate=yes" in plain
+    assert not any(word.startswith(("--property=Memory", "--property=Tasks")) for word in plain)
+
+
 def test_a_child_that_may_know_the_manager_goes_on_knowing_it(env: dict[str, str], runtime: Path) -> None:
     argv, _ = scope.apart(ARGV, {**env, "XDG_RUNTIME_DIR": str(runtime)}, key="P-1", ours=ours(runtime))
     assert argv[argv.index("--") :] == ("--", *ARGV)
