@@ -26,6 +26,13 @@ _SERVERS: Final = (
             "in octal": _tcp("AF_INET", "0177.0.0.1", "@port@"),
             "shortened": _tcp("AF_INET", "127.1", "@port@"),
             "over IPv6": _tcp("AF_INET6", "::1", "@port6@"),
+            "over several paths": _tcp("AF_INET", "127.0.0.1", "@port@").replace(
+                "AF_INET)", "AF_INET, socket.SOCK_STREAM, 262)"
+            ),
+            "with the first packet": (
+                "import socket\ns = socket.socket(socket.AF_INET)\n"
+                "s.sendto(b'x', 0x20000000, ('127.0.0.1', @port@))" + _HEARD
+            ),
             "mapped into IPv6": _tcp("AF_INET6", "::ffff:127.0.0.1", "@port@"),
         },
     ),
@@ -79,7 +86,7 @@ _MACHINE: Final = python(
 _WORLD: Final = (
     *python(
         "the world",
-        NO_ROUTE + "|timed out",
+        NO_ROUTE,
         {
             "a resolver": _tcp("AF_INET", "1.1.1.1", "53"),
             "a cloud's secrets": _tcp("AF_INET", "169.254.169.254", "80"),

@@ -54,16 +54,21 @@ _PROCESSES: Final = (
             ),
             "its memory opened": "open('/proc/@victim@/mem', 'rb').close()",
             "held by a descriptor": "import os\nos.close(os.pidfd_open(@victim@))",
-            "its descriptors taken": (
-                "import os, ctypes\nfd = os.pidfd_open(@victim@)\n"
-                "libc = ctypes.CDLL(None, use_errno=True)\nraise SystemExit(libc.syscall(438, fd, 0, 0) < 0)"
+            "its descriptors taken": _call("result = libc.syscall(438, os.pidfd_open(@victim@), 0, 0)"),
+            "its limits set": (
+                "import resource\nlimit = resource.RLIMIT_NOFILE\n"
+                "resource.prlimit(@victim@, limit, resource.prlimit(@victim@, limit))"
+            ),
+            "its place given": "import os\nos.setpriority(os.PRIO_PROCESS, @victim@, 1)",
+            "its processors chosen": (
+                "import os\nos.sched_setaffinity(@victim@, os.sched_getaffinity(@victim@))"
             ),
             "its group asked": "import os\nos.getpgid(@victim@)",
             "its scheduler asked": "import os\nos.sched_getscheduler(@victim@)",
         },
     ),
 )
-_KERNEL: Final = (
+KERNEL: Final = (
     *shell(
         "mount",
         NO_POWER + "|" + GONE + "|must be",
@@ -93,12 +98,12 @@ _KERNEL: Final = (
         "become somebody",
         r"not permitted|denied|must be|no new privileges|not found|failure|Invalid|cannot|may not run",
         [
-            "su -c true nobody < /dev/null",
+            "su -s /bin/sh -c true nobody < /dev/null",
             "sudo -n true",
             "setpriv --reuid 12345 true",
             "setpriv --inh-caps +sys_admin --ambient-caps +sys_admin true",
             "chown 12345 '@worktree@/answer.txt'",
-            "newgrp root < /dev/null && false || { echo denied; false; }",
+            "echo 'test $(id -g) = 1' | newgrp daemon",
         ],
         only_inside=True,
     ),
@@ -110,14 +115,8 @@ _KERNEL: Final = (
             "another group": "import os\nos.setgroups([0, 4, 27])",
             "its name": "import socket\nsocket.sethostname('evil')",
             "the clock": "import time\ntime.clock_settime(time.CLOCK_REALTIME, time.time())",
-            "a program for it": _call("result = libc.syscall(321, 0, None, 0)"),
-            "a module": _call("result = libc.syscall(175, None, 0, b'')"),
             "its messages": _call("result = libc.klogctl(3, ctypes.create_string_buffer(64), 64)"),
-            "another kernel": _call("result = libc.syscall(246, 0, 0, None, 0)"),
-            "swap": _call("result = libc.swapoff(b'/nowhere')"),
             "accounting": _call("result = libc.acct(None)"),
-            "ports": _call("result = libc.ioperm(0x70, 1, 1)"),
-            "a file by its handle": _call("result = libc.syscall(304, -100, b'\\x08' + bytes(15), 0)"),
             "a device": "import os\nos.mknod('@own_home@/disk', 0o60600, os.makedev(8, 0))",
             "a nicer place": "import os\nos.setpriority(os.PRIO_PROCESS, 0, -19)",
             "more than it may": (
@@ -127,20 +126,47 @@ _KERNEL: Final = (
         },
         only_inside=True,
     ),
+    # With arguments that nothing would come of: who may, is told that.
+    *python(
+        "the kernel",
+        "not permitted",
+        {
+            "a program for it": _call("result = libc.syscall(321, 0, None, 0)"),
+            "a module": _call("result = libc.syscall(175, None, 0, b'')"),
+            "another kernel": _call("result = libc.syscall(246, 0, 0, None, 0)"),
+            "swap": _call("result = libc.swapoff(b'/nowhere')"),
+            "a file by its handle": _call("result = libc.syscall(304, -100, b'\\x08' + bytes(15), 0)"),
+        },
+        only_inside=True,
+    ),
+    # Not every kernel has any.
+    *python(
+        "the kernel",
+        "not permitted|not implemented",
+        {"ports": _call("result = libc.ioperm(0x70, 1, 1)")},
+        only_inside=True,
+    ),
 )
-_ENVIRONMENT: Final = shell(
-    "environment",
-    NOTHING,
-    [
-        'test -n "$SSH_AUTH_SOCK"',
-        'test -n "$DBUS_SESSION_BUS_ADDRESS"',
-        'test -n "$XDG_RUNTIME_DIR"',
-        "env | grep -i @canary@",
-        "env | grep -E '^(GITHUB|AWS|NPM|GH|FORGE)_'",
-        "env | grep -E '^(LD|GIT|PYTHON|NODE_OPTIONS|BASH_ENV)'",
-        "cat /proc/1/environ /proc/$PPID/environ | grep -a @canary@",
-        "cat /proc/1/cmdline /proc/$PPID/cmdline | grep -a @canary@",
-    ],
-    only_inside=True,
+_ENVIRONMENT: Final = (
+    *shell(
+        "environment",
+        NOTHING,
+        [
+            'test -n "$SSH_AUTH_SOCK"',
+            'test -n "$DBUS_SESSION_BUS_ADDRESS"',
+            'test -n "$XDG_RUNTIME_DIR"',
+            "env | grep -i @canary@",
+            "env | grep -E '^(GITHUB|AWS|NPM|GH|FORGE)_'",
+            "env | grep -E '^(LD|GIT|PYTHON|NODE_OPTIONS|BASH_ENV)'",
+            "cat /proc/1/environ /proc/$PPID/environ | tr '\\0' '\\n' | grep -a '=@canary@'",
+        ],
+    ),
+    # The control's own starter has no canary in its command line.
+    *shell(
+        "environment",
+        NOTHING,
+        ["cat /proc/1/cmdline /proc/$PPID/cmdline | grep -a @canary@"],
+        only_inside=True,
+    ),
 )
-POWERS: Final[tuple[Attempt, ...]] = (*_PROCESSES, *_KERNEL, *_ENVIRONMENT)
+POWERS: Final[tuple[Attempt, ...]] = (*_PROCESSES, *KERNEL, *_ENVIRONMENT)

@@ -61,10 +61,20 @@ _TAMPER: Final = (
         ],
     ),
 )
+_LINKS: Final = (("refs/heads/escape", "refs/heads", "/main"), ("refs/tags/escape", "refs/heads/main", ""))
+
+
+def _by_link(place: str, named: str, below: str) -> str:
+    """Link from what a run may write into another repository, look through it, and take it away again."""
+    link = f"'@repo@/{place}'"
+    made = f"mkdir -p $(dirname {link}) && ln -s '@checkout@/.git/{named}' {link}"
+    return f"{made}; cat {link}{below}; R=$?; rm {link}; exit $R"
+
+
 _ELSEWHERE: Final = (
     *shell(
         "another repository",
-        f"{GONE}|not a git repository|not appear to be",
+        f"{GONE}|not a git repository|not in a git directory|not appear to be",
         [
             "git -C '@checkout@' status --short | grep answer",
             "git -C '@checkout@' stash list | grep idea",
@@ -74,6 +84,7 @@ _ELSEWHERE: Final = (
             "git clone -q '@checkout@' '@own_home@/copy'",
             f"{_IN}git fetch -q '@checkout@' main",
             f"{_IN}git --git-dir='@checkout@/.git' log -1",
+            *(_by_link(*each) for each in _LINKS),
             "GIT_DIR='@checkout@/.git' git stash show -p stash@{0}",
             "git -C '@mirror@' symbolic-ref refs/heads/evil refs/heads/x",
             "ls '@run@/judge.git' | grep HEAD",

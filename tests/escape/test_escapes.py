@@ -6,7 +6,7 @@ import json
 import re
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from autopilot.runner.sandbox.none import NoSandbox
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.schemas.cell import SandboxSpec
 from tests.escape import driver
-from tests.escape.attempt import Attempt
+from tests.escape.attempt import SHUT, Attempt
 from tests.escape.files import FILES
 from tests.escape.network import NETWORK
 from tests.escape.powers import POWERS
@@ -31,6 +31,8 @@ from tests.support.tree import ROOT
 
 ALL = (*FILES, *REPOSITORY, *NETWORK, *POWERS)
 FEWEST = 120
+PRIVATE = ("/tmp", "/var/tmp")
+"""What a program in the sandbox has for itself: to write there reaches nobody."""
 _IN = "cd '@worktree@' && "
 THROUGH_LANDLOCK = {
     # That something is there, not what is in it.
@@ -47,9 +49,7 @@ THROUGH_LANDLOCK = {
     "another process: grep -a pause /proc/@victim@/cmdline",
     "another process: grep -als signal.pause /proc/[0-9]*/cmdline | grep -x /proc/@victim@/cmdline",
     "another process: ls /proc/@victim@/fd",
-    "another process: renice -n 1 -p @victim@",
     "another process: taskset -p @victim@",
-    "another process: prlimit --pid @victim@ --nofile",
     "another process: chrt -p @victim@",
     "another process: held by a descriptor",
     "another process: its group asked",
@@ -61,14 +61,34 @@ pytestmark = [pytest.mark.needs(binary="bwrap", apt="bubblewrap"), pytest.mark.s
 
 @pytest.fixture
 def root() -> Iterator[Path]:
-    """A folder that is not below /tmp: there everything is the program's own, inside."""
-    (ROOT / ".cache").mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=ROOT / ".cache", prefix="escape-") as folder:
+    """A folder in which a program inside has nothing of its own, wherever the checkout lies."""
+    places = (ROOT / ".cache", Path.home() / ".cache")
+    place = next((each for each in places if not any(map(each.is_relative_to, PRIVATE))), None)
+    assert place is not None, f"checkout and home both lie below {' or '.join(PRIVATE)}"
+    place.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=place, prefix="autopilot-escape-") as folder:
         yield Path(folder)
 
 
-def tried(there: World, sandbox: Sandbox, attempts: tuple[Attempt, ...]) -> dict[str, Any]:
-    """Make the attempts as the agent of the run, in one start of the sandbox, and read what they got."""
+# What a terminal of the person's has, and what of it steers git, the loader and interpreters.
+OF_A_PERSON = {
+    **dict.fromkeys(("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "NPM_TOKEN", "SSH_AUTH_SOCK"), CANARY),
+    **dict.fromkeys(("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "GIT_AUTHOR_NAME"), CANARY),
+}
+
+
+def tried(
+    there: World,
+    sandbox: Sandbox,
+    attempts: tuple[Attempt, ...],
+    *,
+    env: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Make the attempts as the agent of the run, in one start of the sandbox, and read what they got.
+
+    Args:
+        env: what the control is given besides; inside there is only what an agent is given.
+    """
     home = there.spec.run_dir / "home"
     asked, report = home / "attempts.json", home / "report.json"
     copy = home / "driver.py"
@@ -80,7 +100,8 @@ def tried(there: World, sandbox: Sandbox, attempts: tuple[Attempt, ...]) -> dict
         sandbox,
         there.room(),
         (python, "-I", "-S", str(copy), str(asked), str(report)),
-        env=agent_environment(None, home=home, extra={"TMPDIR": str(there.spec.run_dir / "tmp")}),
+        env=agent_environment(None, home=home, extra={"TMPDIR": str(there.spec.run_dir / "tmp")})
+        | dict(env or {}),
         output=there.spec.run_dir / "attempts.log",
         clock=SystemClock(),
         wall_s=300,
@@ -102,8 +123,8 @@ def test_there_are_enough_attempts_and_each_has_a_name_of_its_own() -> None:
 @pytest.mark.field_report("SEC-014")
 @pytest.mark.field_report("SEC-015")
 def test_nothing_gets_out_of_the_sandbox(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "NPM_TOKEN", "SSH_AUTH_SOCK"):
-        monkeypatch.setenv(name, CANARY)
+    for name, value in OF_A_PERSON.items():
+        monkeypatch.setenv(name, value)
     with world(root) as there:
         monkeypatch.setenv("HOME", str(there.home))
         before = fingerprint(there)
@@ -124,7 +145,7 @@ def test_without_a_sandbox_the_same_attempts_succeed(root: Path, monkeypatch: py
         attempts = tuple(each for each in ALL if not each.only_inside)
         if there.places["port6"] == NO_PORT:
             attempts = tuple(each for each in attempts if "@port6@" not in each.code)
-        got = tried(there, NoSandbox(), attempts)
+        got = tried(there, NoSandbox(), attempts, env=OF_A_PERSON)
         refused = {name: each["said"] for name, each in got.items() if each["code"] != 0}
         assert refused == {}
         assert len(attempts) >= FEWEST
@@ -134,14 +155,23 @@ def test_by_landlock_only_what_is_told_of_it_gets_through(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of these stands in docs/security.md: links that a tripwire watches, and facts about others."""
+    for name, value in OF_A_PERSON.items():
+        monkeypatch.setenv(name, value)
     with world(root) as there:
         monkeypatch.setenv("HOME", str(there.home))
+        before = fingerprint(there)
         sandbox = open_sandbox(SandboxSpec(kind="landlock", sealed=(there.state,)), SystemClock())
         if isinstance(sandbox, Missing):
             pytest.skip(sandbox.why)
         got = tried(there, sandbox, ALL)
         out = {name for name, each in got.items() if each["code"] == 0}
-        assert out <= THROUGH_LANDLOCK
+        assert sorted(out - THROUGH_LANDLOCK) == []
+        assert sorted(THROUGH_LANDLOCK - out) == [], "these are stopped by now: tell so in docs/security.md"
+        # Where bubblewrap shows nothing, Landlock shuts.
+        kept = [each for each in ALL if each.name not in out]
+        odd = [each.name for each in kept if not re.search(f"{each.refusal}|{SHUT}", got[each.name]["said"])]
+        assert "\n".join(f"{name}: {got[name]['said'][-120:]}" for name in odd) == ""
+        assert fingerprint(there) == before
 
 
 def fingerprint(there: World) -> dict[str, bytes]:

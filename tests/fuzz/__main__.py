@@ -8,7 +8,9 @@ import tempfile
 from pathlib import Path
 
 from tests.fuzz.oracle import accepted, unseen
+from tests.fuzz.seeds import WILDCARDS
 from tests.fuzz.strings import lines
+from tests.fuzz.wildcards import matched, unsaid, words
 
 _PORTION = 12_000
 
@@ -22,11 +24,15 @@ def main(argv: list[str]) -> int:
     tried = ran = missed = 0
     while tried < options.guard:
         count = min(_PORTION, options.guard - tried)
-        known = accepted(lines(options.seed + tried // _PORTION, count))
+        seed = options.seed + tried // _PORTION
+        known, wild = accepted(lines(seed, count)), words(seed, WILDCARDS)
         with tempfile.TemporaryDirectory() as folder:
             for one in unseen(known, Path(folder) / "bash"):
                 missed += 1
-                print(f"{one.text!r}: {one.what}")
+                print(f"seed {seed}: {one.text!r}: {one.what}")
+            for word, name in unsaid(wild, matched(wild, Path(folder) / "wildcards")):
+                missed += 1
+                print(f"seed {seed}: {word!r}: bash takes it for {name!r}")
         tried, ran = tried + count, ran + len(known)
         print(f"{tried:>9} lines, {ran} accepted and run, {missed} not seen", flush=True)
     return int(bool(missed))

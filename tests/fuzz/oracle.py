@@ -3,7 +3,9 @@
 There is nothing on the PATH; every builtin that the random lines can spell is a function that writes its
 arguments down, and so is every command that is not found. Wildcards stay as they are (`set -f`): the lexer
 marks them, and the policies judge what they could become. Each line runs in a subshell, in an empty folder of
-its own if it writes. Source: bash(1), COMMAND EXECUTION; functions come before builtins outside posix mode.
+its own if it writes. A record is one write, or those of a pipeline would mix: bash flushes at a newline, so
+another character stands for it. Source: bash(1), COMMAND EXECUTION; functions come before builtins outside
+posix mode.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ log=$1 lines=$2
 exec 250>>"$log"
 ulimit -f 500000 -t 240
 builtin set -f
-record() { printf '%s\0' "argv:$#" "$@" >&250; }
+record() { printf '%s\0' "argv:$#" "${@//$'\n'/$'\036'}" >&250; }
 command_not_found_handle() { record "$@"; }
 for name in SHADOWED; do
     builtin eval "function $name { record $name \"\$@\"; }"
@@ -43,6 +45,7 @@ while IFS= builtin read -r -d '' folder && IFS= builtin read -r -d '' line; do
     ( builtin cd -- "$folder" && builtin eval "$line" ) </dev/null >/dev/null 2>&1
 done <"$lines"
 """
+_NEWLINE = "\x1e"
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -120,7 +123,7 @@ def _ran(log: bytes) -> list[list[list[str]]]:
             lines.append([])
         else:
             count = int(field.removeprefix("argv:"))
-            lines[-1].append([next(fields) for _ in range(count)])
+            lines[-1].append([next(fields).replace(_NEWLINE, "\n") for _ in range(count)])
     return lines
 
 

@@ -29,7 +29,7 @@ _WORDS = (
     "push", "-la", "--opt=val", "--opt", "-", "--", "src/a.py", "../x", "a b", "$HOME", "`id`", "$(id)",
     ";", "&&", "|", "#x", "x#y", "HEAD~1", "~", "a~b", "a=~", "@{1}", "HEAD^{tree}", "{}", "{a,b}", "!",
     "a!b", "*", "a*", "[ab]", "?x", "", "é日", "\\", "'", '"', "\n", "2", "12", "$?", "EOF", "if",
-    "done", "a,b", "a:b", "%", "^", "+x", "]", "[",
+    "a$", "a$ b", "^(a|b)$", "5$.", "$|x", "a$)", "$$", "$", "done", "a,b", "a:b", "%", "^", "+x", "]", "[",
 )  # fmt: skip
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./^-~#!*?[]{}")
 _LITERAL = _PLAIN - frozenset("~#!*?[]{}")
@@ -118,6 +118,8 @@ def _parts(chance: random.Random, word: str) -> list[str]:
 def _piece(chance: random.Random, part: str, plain: frozenset[str]) -> str:
     ways = ["'" + part.replace("'", "'\\''") + "'"]
     ways.append('"' + "".join("\\" + char if char in '"\\$`' else char for char in part) + '"')
+    if "$" in part and plain is _PLAIN:
+        ways.append('"' + "".join("\\" + char if char in '"\\`' else char for char in part) + '"')
     if part.isascii() and part.isprintable():
         ways.append("".join(char if char.isalnum() else "\\" + char for char in part))
     if set(part) <= plain or (part == "$?" and plain is _PLAIN):

@@ -1,4 +1,4 @@
-"""The runner's edge: `run SPEC` and `verify SPEC RESULT`. Any failure becomes a result.
+"""The runner's edge: `run SPEC`, `verify SPEC RESULT` and `bounds`. Any failure becomes a result.
 
 Must not start anything before `adopt_orphans`, or leave without a result while the run folder can be written.
 """
@@ -20,12 +20,14 @@ from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
 from autopilot.config.private import keep_private
+from autopilot.config.room import log_text, memory_short
 from autopilot.runner import pipeline, verify
-from autopilot.runner.failure import RunFailure
+from autopilot.runner.failure import RunFailure, as_failure
 from autopilot.runner.notebook import Notebook
 from autopilot.runner.outbox import Outbox
-from autopilot.runner.shop import LEASE_LOST
-from autopilot.schemas.errors import AutopilotError, ExitCode
+from autopilot.runner.sandbox import cells
+from autopilot.runner.shop import LEASE_LOST, LEASE_UNWATCHED
+from autopilot.schemas.errors import AutopilotError, ExitCode, TransientError
 from autopilot.schemas.run import Outcome, RunSpec
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
 
-_USAGE = "usage: python -P -m autopilot.runner run SPEC | verify SPEC RESULT\n"
+_USAGE = "usage: python -P -m autopilot.runner run SPEC | verify SPEC RESULT | bounds\n"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -47,6 +49,9 @@ def main(argv: Sequence[str]) -> int:
                 return run(Path(spec), clock, stop_on_signals())
             case ["verify", spec, result]:
                 return verify.main(Path(spec), Path(result), clock)
+            case ["bounds"]:
+                sys.stdout.write(cells.report())
+                return ExitCode.OK
     except AutopilotError as exc:
         sys.stderr.write(f"{exc}\n")
         return exc.exit_code
@@ -68,28 +73,46 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
     if (spec.run_dir / RESULT_FILE).exists():
         sys.stderr.write(f"the run {spec.run_id} has its result already\n")
         return ExitCode.CONFIG
-    stop = or_lease_lost(stop, spec, clock)
     notebook = Notebook(spec, started_ms=clock.now_ms())
     try:
-        result = pipeline.run(notebook, clock, stop)
+        result = pipeline.run(notebook, clock, or_lease_lost(stop, spec, clock))
     except Exception as exc:
-        traceback.print_exc()
-        what = f"a fault of autopilot itself: {type(exc).__name__}: {one_line(str(exc))}"
-        hint = "the traceback is in the runner's log; please report it"
-        result = notebook.failed(
-            RunFailure(Outcome.BUG, "runner-bug", what, hint=hint), now_ms=clock.now_ms()
-        )
+        log_text(traceback.format_exc())
+        result = notebook.failed(_failure(exc), now_ms=clock.now_ms())
     Outbox(spec.run_dir, spec.run_id, clock).write_result(result)
     return ExitCode.OK
 
 
+def _failure(error: Exception) -> RunFailure:
+    """Say what the run ended by: what the machine had none of comes back, all else is our fault."""
+    match error:
+        case TransientError():
+            return as_failure(error)
+        case MemoryError():
+            return as_failure(memory_short())
+    what = f"a fault of autopilot itself: {type(error).__name__}: {one_line(str(error))}"
+    hint = "the traceback is in the runner's log; please report it"
+    return RunFailure(Outcome.BUG, "runner-bug", what, hint=hint)
+
+
 def or_lease_lost(stop: Callable[[], str | None], spec: RunSpec, clock: Clock) -> Callable[[], str | None]:
-    """Stop also when nobody looks after the run: without a daemon, nobody would hear of its end."""
+    """Stop also when nobody looks after the run: without a daemon, nobody would hear of its end.
+
+    Raises:
+        TransientError: `thread-unstarted`: nothing can look for it.
+    """
     if spec.lease is None:
         return stop
     lost = threading.Event()
-    LeaseWatch(spec.lease.file, spec.lease.lease_s, clock=clock, on_lost=lost.set).start()
-    return lambda: stop() or (LEASE_LOST if lost.is_set() else None)
+    lease, lease_s = spec.lease.file, spec.lease.lease_s
+    # That it is over is asked for at every step: the thread may have had no memory to tell us.
+    watch = LeaseWatch(lease, lease_s, clock=clock, on_lost=lost.set, on_blind=lambda: None)
+    watch.start()
+
+    def unless_watched() -> str | None:
+        return LEASE_LOST if lost.is_set() else LEASE_UNWATCHED if watch.is_over else None
+
+    return lambda: stop() or unless_watched()
 
 
 def stop_on_signals() -> Callable[[], str | None]:

@@ -11,7 +11,7 @@ from autopilot.runner.stacks import python_facts
 from autopilot.runner.stacks.stack import REPORT_SLOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from autopilot.runner.stacks.tree import Tree
     from autopilot.schemas.policy import Policy
@@ -41,6 +41,6 @@ def own_commands(policy: Policy) -> tuple[Argv, ...]:
     return tuple(tuple(word for word in argv if REPORT_SLOT not in word) for argv in own if argv is not None)
 
 
-def allowed_commands(policy: Policy, stack: str) -> tuple[Argv, ...]:
-    """List what the agent may run without being asked."""
-    return (*own_commands(policy), *_USUAL.get(stack, ()))
+def allowed_commands(policy: Policy, stack: str, listed: Sequence[str] = ()) -> tuple[Argv, ...]:
+    """List what the agent may run without being asked; `listed` are programs of the guard's settings."""
+    return (*own_commands(policy), *_USUAL.get(stack, ()), *((name,) for name in listed))

@@ -7,30 +7,32 @@ stand under `refs/agent/` in our repository, so that nothing is lost; they are n
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import sync_tree
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
-from autopilot.runner.places import UPLOAD_PACK
+from autopilot.config.removal import remove_tree
+from autopilot.runner.replica import SHA, ForeignError, replicate
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from autopilot.runner.judge import Judge
+    from autopilot.runner.replica import Replica
     from autopilot.schemas.run import Identity
 
 AGENT_REFS = "refs/agent/"
-_MAX_KEPT = 50
+_MAX_KEPT, _MAX_ASKED = 50, 1000
+_REPLICA = "theirs.git"
 _MAX_HEAD_BYTES = 4096
 _MAX_READ_BYTES = 64 * 1024 * 1024
 _READ_BY_GIT = ("HEAD", "config", "packed-refs", "shallow", "objects/info/alternates")
 _PATIENCE_S = 60.0
-"""A pipe among the refs keeps git waiting; the commit of the run does not depend on the agent's own."""
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+"""The commit of the run does not depend on the agent's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,10 @@ class Kept:
 
     shas: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    """Where its repository leads out of itself: nothing was read there."""
+    others: tuple[str, ...] = ()
+    """Pipes and the like in it."""
 
 
 def commit_tree(
@@ -75,28 +81,54 @@ def commit_tree(
 def keep_agents_commits(judge: Judge) -> Kept:
     """Fetch every commit that the agent's HEAD or refs name and that the base does not hold.
 
-    Source: upload-pack reads its own repository's configuration, but runs nothing of it (ADR 0021).
+    Our git reads a replica; of the agent's own repository only plain files count (ADR 0156).
 
     Raises:
         GitError: our own repository cannot be used.
     """
     repository = judge.workspace.repository
     if fault := _fault_of(repository):
-        return Kept((), (f"the agent's repository cannot be read: {fault}",))
-    judge = replace(judge, git=replace(judge.git, timeout_s=min(judge.git.timeout_s, _PATIENCE_S)))
+        return Kept((), (_unread(fault),))
+    patient = replace(judge.git, timeout_s=min(judge.git.timeout_s, _PATIENCE_S))
+    judge = replace(judge, git=patient)
+    place = judge.place / _REPLICA
     try:
-        named = _named_by_refs(judge)
-    except GitError as exc:
-        return Kept((), (f"the agent's repository cannot be read: {exc.what}",))
-    wanted = [
-        sha for sha in dict.fromkeys((*_head(judge, named), *named.values())) if not has_commit(judge, sha)
-    ]
+        remove_tree(place)
+        replica = replicate(
+            patient,
+            repository.parent,
+            repository.name,
+            place=place,
+            mirror=judge.mirror,
+            sha=judge.workspace.base_sha,
+        )
+        return _kept(judge, replica)
+    except (ForeignError, GitError) as exc:
+        return Kept((), (_unread(exc.what if isinstance(exc, GitError) else str(exc)),))
+    finally:
+        remove_tree(place)
+
+
+def left_behind(kept: Kept) -> tuple[str, ...]:
+    """Say what of the agent's repository was not read, for it is no work."""
+    names = ", ".join((*kept.links, *kept.others))
+    return (f"what is no plain file in the agent's repository was left behind: {names}",) if names else ()
+
+
+def _unread(why: str) -> str:
+    return f"the agent's repository cannot be read: {why}"
+
+
+def _kept(judge: Judge, replica: Replica) -> Kept:
+    named = replica.named(judge.git)
+    unique = list(dict.fromkeys((*_head(judge, named), *named.values())))
+    wanted = unknown(judge, unique[:_MAX_ASKED])
     kept, notes = [], []
     for number, sha in enumerate(wanted[:_MAX_KEPT], start=1):
         try:
             judge.git.run(
                 *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules"),
-                *(UPLOAD_PACK, "--", str(repository), f"{sha}:{AGENT_REFS}{number}"),
+                *("--", str(replica.place), f"{sha}:{AGENT_REFS}{number}"),
                 git_dir=judge.place,
             )
             kept.append(sha)
@@ -104,9 +136,9 @@ def keep_agents_commits(judge: Judge) -> Kept:
             notes.append(f"the agent's commit {sha[:12]} could not be kept: {exc.what}")
             if exc.code == "git-timeout":
                 break
-    if len(wanted) > _MAX_KEPT:
-        notes.append(f"{len(wanted) - _MAX_KEPT} more commits of the agent are only in its own repository")
-    return Kept(tuple(kept), tuple(notes))
+    if left := len(wanted[_MAX_KEPT:]) + len(unique[_MAX_ASKED:]):
+        notes.append(f"{left} more commits of the agent are only in its own repository")
+    return Kept(tuple(kept), tuple(notes), links=replica.links, others=replica.others)
 
 
 def _fault_of(repository: Path) -> str | None:
@@ -122,12 +154,6 @@ def _fault_of(repository: Path) -> str | None:
     return None
 
 
-def _named_by_refs(judge: Judge) -> dict[str, str]:
-    out = judge.git.run("ls-remote", "--refs", "--", str(judge.workspace.repository))
-    pairs = (line.partition("\t") for line in os.fsdecode(out).splitlines())
-    return {name: sha for sha, _, name in pairs if _SHA.fullmatch(sha)}
-
-
 def _head(judge: Judge, named: dict[str, str]) -> list[str]:
     """Read where the worktree's HEAD stands, as data: a commit's name, or a ref's."""
     try:
@@ -135,16 +161,21 @@ def _head(judge: Judge, named: dict[str, str]) -> list[str]:
     except UnreadableError:
         return []
     text = os.fsdecode(raw).strip()
-    if _SHA.fullmatch(text):
+    if SHA.fullmatch(text):
         return [text]
     sha = named.get(text.removeprefix("ref:").strip())
     return [sha] if sha else []
 
 
-def has_commit(judge: Judge, sha: str) -> bool:
-    """Tell whether our repository has a commit, its own or borrowed."""
-    try:
-        judge.git.run("cat-file", "-e", sha, git_dir=judge.place)
-    except GitError:
-        return False
-    return True
+def unknown(judge: Judge, shas: Sequence[str]) -> list[str]:
+    """Give those objects that our repository has not, neither its own nor borrowed.
+
+    Raises:
+        GitError: it cannot be asked.
+    """
+    if not shas:
+        return []
+    asked = "".join(f"{sha}\n" for sha in shas).encode()
+    told = judge.git.run("cat-file", "--batch-check", git_dir=judge.place, stdin=asked).decode().splitlines()
+    missing = {line.removesuffix(" missing") for line in told if line.endswith(" missing")}
+    return [sha for sha in shas if sha in missing]

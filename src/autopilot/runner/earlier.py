@@ -14,8 +14,9 @@ from pydantic import ValidationError
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.config.paths import RESULT_FILE
+from autopilot.runner.bundles import UnsavedError
 from autopilot.runner.owned import maker_of
-from autopilot.runner.salvage import RESCUE_REPOSITORY, Finding, UnsavedError, salvage, salvages
+from autopilot.runner.salvage import RESCUE_REPOSITORY, Finding, salvage, salvages
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome, RunResult
 
@@ -105,17 +106,23 @@ def _saved(shop: Shop, record: WorktreeRecord) -> Salvage | None:
         reason=f"the run {'was lost' if ended == LOST else f'ended as {ended}'}",
     )
     try:
-        saved = salvage(shop.git, finding)
+        saved: Salvage | None = salvage(shop.git, finding)
     except UnsavedError as exc:
-        shop.notebook.warn(
-            [f"what {record.run_id} left could not be saved and stays in a folder: {exc.what}"]
-        )
-        shop.tell(Event.WORK_KEPT, of=record.run_id, reason=exc.what)
-        return None
-    if saved.is_empty:
+        saved = _kept(shop, record, exc)
+    if saved is None or saved.is_empty:
         return None
     _tell(shop, saved, ended)
     return saved
+
+
+def _kept(shop: Shop, record: WorktreeRecord, exc: UnsavedError) -> Salvage | None:
+    """Say what stays in a folder because it could not be saved; give what could be."""
+    told = exc.unsaved()
+    more = [f"and {len(told) - _MAX_NAMED} more"] if len(told) > _MAX_NAMED else []
+    named = "; ".join([*told[:_MAX_NAMED], *more])
+    shop.notebook.warn([f"what {record.run_id} left could not be saved whole and stays in a folder: {named}"])
+    shop.tell(Event.WORK_KEPT, of=record.run_id, reason=exc.what, unsaved=list(told[:_MAX_NAMED]))
+    return exc.rest
 
 
 def _saved_before(shop: Shop, last: str | None) -> Salvage | None:

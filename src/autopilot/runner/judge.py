@@ -10,14 +10,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
+from autopilot.config.gitfault import OF_THE_MACHINE
 from autopilot.config.removal import remove_tree
 from autopilot.runner.changes import GITLINK_MODE, Entry, parse_raw, shown_path
+from autopilot.runner.lookover import obstacles
 from autopilot.runner.places import git_path, make_borrower
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from autopilot.config.git import Git
@@ -38,7 +39,9 @@ DROPPINGS = (
     *(".aider*", ".claude/settings.local.json"),
 )
 _MAX_NAMED = 5
-_MAX_INDEX_BYTES = 256 * 1024 * 1024
+_LARGEST, _LARGEST_WITH_FILTERS = 128 << 20, 4 << 30
+"""Bytes of a file that goes into a commit; git-lfs, where it is used, keeps large ones elsewhere."""
+_SIZE_COLUMN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ class Judge:
         source = self.workspace.admin / "index"
         index, mtime_ns = source.read_bytes(), source.stat().st_mtime_ns
         self._set_index(index, mtime_ns)
-        submodules = self._gitlinks()
+        submodules = self.gitlinks()
         self._hide(submodules)
         self._add()
         dirt = {entry.path: entry for entry in self._changes()}
@@ -113,42 +116,117 @@ class Judge:
         Raises:
             GitError, OSError: our own repository cannot be used.
         """
+        if odd := obstacles(self.workspace.worktree):
+            return _no_tree(*odd)
         self._set_index(pristine.index, pristine.index_mtime_ns)
-        self._hide([*self._gitlinks(), *absent])
-        if embedded := self._embedded():
-            names = ", ".join(shown_path(path) for path in embedded[:_MAX_NAMED])
-            problem = f"a folder is a git repository of its own and cannot be committed: {names}"
-            return Snapshot("", is_changed=True, problems=(problem,))
+        self._hide([*self.gitlinks(), *self._tracked(absent)])
         try:
+            untracked = self._untracked()
+            if embedded := [path for path in untracked if path.endswith(b"/")]:
+                names = ", ".join(shown_path(path) for path in embedded[:_MAX_NAMED])
+                return _no_tree(f"a folder is a git repository of its own and cannot be committed: {names}")
+            if large := self._too_large(untracked):
+                names = ", ".join(shown_path(path) for path in large[:_MAX_NAMED])
+                return _no_tree(f"larger than {self._largest() >> 20} MiB, so not to be committed: {names}")
             self._add()
         except GitError as exc:
-            problem = f"the files cannot be read into a commit: {exc.stderr_tail or exc.what}"
-            return Snapshot("", is_changed=True, problems=(problem,))
+            if exc.code in OF_THE_MACHINE:
+                raise
+            return _no_tree(f"the files cannot be read into a commit: {exc.stderr_tail or exc.what}")
         self._drop_dirt(pristine)
         tree = self._run("write-tree").decode().strip()
-        base_tree = self._run("rev-parse", f"{self.workspace.base_sha}^{{tree}}").decode().strip()
+        base_tree = self._base_tree()
         notes = ("submodules are left as they are in the base",) if pristine.has_submodules else ()
         return Snapshot(tree, is_changed=tree != base_tree, notes=notes)
 
-    def _add(self) -> None:
+    def all_that_can_be(
+        self, pristine: Pristine, *, absent: Iterable[bytes], left: Iterable[bytes]
+    ) -> Snapshot:
+        """Take what git can read into one tree; for a copy of the files, for what is too large goes from it.
+
+        Args:
+            pristine: the base's list.
+            absent: as of `snapshot`.
+            left: paths that the copy has not, or not the files of; they count as unchanged.
+
+        Raises:
+            GitError, OSError: our own repository cannot be used.
+        """
+        self._set_index(pristine.index, pristine.index_mtime_ns)
+        self._hide([*self.gitlinks(), *self._tracked(absent), *self._tracked_below(left)])
+        large = self._too_large(self._untracked())
+        for path in large:
+            (self.workspace.worktree / os.fsdecode(path)).unlink()
+        self._hide(self._tracked(large))
+        try:
+            self._add("--ignore-errors")
+        except GitError as exc:
+            if exc.code != "git-failed":
+                raise
+        rest = [*self._untracked(), *self._asked("diff-files", "-z", "--name-only")]
+        told = [f"larger than {self._largest() >> 20} MiB: {shown_path(path)}" for path in large]
+        told += [f"git does not take it: {shown_path(path)}" for path in rest]
+        tree, base_tree = self._run("write-tree").decode().strip(), self._base_tree()
+        return Snapshot(tree, is_changed=tree != base_tree, notes=tuple(told))
+
+    def _base_tree(self) -> str:
+        return self._run("rev-parse", f"{self.workspace.base_sha}^{{tree}}").decode().strip()
+
+    def _tracked_below(self, paths: Iterable[bytes]) -> list[bytes]:
+        """Give those that our own list holds and that are one of these, or in it."""
+        named = set(paths)
+        listed = self.git.lines_z("ls-files", "-z", git_dir=self.place) if named else []
+        return [path for path in listed if any(each in named for each in _upwards(path))]
+
+    def _add(self, *options: str) -> None:
         self.git.run(
-            *("add", "--all", "--", "."),
+            *("add", "--all", *options, "--", "."),
             git_dir=self.place,
             work_tree=self.workspace.worktree,
             config={"advice.addEmbeddedRepo": "false", "core.safecrlf": "false", **self.filters},
         )
 
-    def _embedded(self) -> list[bytes]:
-        """Untracked folders with a repository inside: git lists them with a slash, and not their files."""
-        untracked = self.git.lines_z(
-            *("ls-files", "-z", "--others", "--exclude-standard"),
-            git_dir=self.place,
-            work_tree=self.workspace.worktree,
-            cwd=self.workspace.worktree,
-        )
-        return [path for path in untracked if path.endswith(b"/")]
+    def _untracked(self) -> list[bytes]:
+        """List what git would add; folders with a repository inside with a slash, and not their files."""
+        return self._asked("ls-files", "-z", "--others", "--exclude-standard")
 
-    def _gitlinks(self) -> list[bytes]:
+    def _too_large(self, untracked: Iterable[bytes]) -> list[bytes]:
+        """List what no git of ours should read: told by size alone, and a hole in a file costs nothing.
+
+        What the base holds at that size already is its own affair.
+        """
+        changed = self._asked("diff-files", "-z", "--name-only")
+        large = {
+            path: size for path in {*untracked, *changed} if (size := self._size(path)) > self._largest()
+        }
+        return sorted(path for path, size in large.items() if size > self._size_in_base(path))
+
+    def _largest(self) -> int:
+        return _LARGEST_WITH_FILTERS if self.filters else _LARGEST
+
+    def _size(self, path: bytes) -> int:
+        try:
+            return (self.workspace.worktree / os.fsdecode(path)).lstat().st_size
+        except OSError:
+            return 0
+
+    def _size_in_base(self, path: bytes) -> int:
+        named = ("ls-tree", "-z", "-l", self.workspace.base_sha, "--", os.fsdecode(path))
+        head = self._run(*named).partition(b"\t")[0].split()
+        return int(head[3]) if len(head) > _SIZE_COLUMN and head[3].isdigit() else 0
+
+    def _asked(self, *args: str) -> list[bytes]:
+        """Ask about the files, where they are."""
+        tree = self.workspace.worktree
+        return self.git.lines_z(*args, git_dir=self.place, work_tree=tree, cwd=tree)
+
+    def _tracked(self, paths: Iterable[bytes]) -> set[bytes]:
+        """Give those that our own list holds: the agent's may name what never was."""
+        named = set(paths)
+        return named & set(self.git.lines_z("ls-files", "-z", git_dir=self.place)) if named else named
+
+    def gitlinks(self) -> list[bytes]:
+        """List the submodules of our own list."""
         staged = self.git.lines_z("ls-files", "-z", "--stage", git_dir=self.place)
         return [entry.partition(b"\t")[2] for entry in staged if entry.startswith(GITLINK_MODE)]
 
@@ -194,27 +272,12 @@ class Judge:
         return self.git.run(*args, git_dir=self.place, stdin=stdin)
 
 
-def absent_by_sparse_checkout(judge: Judge) -> list[bytes]:
-    """List the tracked paths that a sparse checkout, which the agent may have made, keeps off the disk.
+def _upwards(path: bytes) -> Iterator[bytes]:
+    yield path
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path
 
-    The agent's index is read as data, by our repository; a damaged one lists nothing.
 
-    Raises:
-        OSError: the index cannot be copied.
-    """
-    workspace = judge.workspace
-    index = workspace.admin / "index"
-    if not (workspace.admin / "info" / "sparse-checkout").is_file():
-        return []
-    copy = judge.place / "agent-index"
-    try:
-        copy.write_bytes(read_plain(index, max_bytes=_MAX_INDEX_BYTES))
-    except UnreadableError:
-        return []
-    try:
-        env = {"GIT_INDEX_FILE": str(copy)}
-        listed = judge.git.lines_z("ls-files", "-z", "-t", git_dir=judge.place, env=env)
-    except GitError:
-        return []
-    top = os.fsencode(workspace.worktree) + b"/"
-    return [entry[2:] for entry in listed if entry.startswith(b"S ") and not os.path.lexists(top + entry[2:])]
+def _no_tree(*problems: str) -> Snapshot:
+    return Snapshot("", is_changed=True, problems=problems)

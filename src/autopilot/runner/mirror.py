@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _ABANDONED_AFTER_S = 5.0
 _HEX_DIGITS = 16
+BASES = "refs/autopilot/base/"
 _INCOMING = "refs/autopilot/incoming"
 # Git flushes packs and nothing else by default. Source: git-config(1), `core.fsync`.
 _FLUSHED: Mapping[str, str] = {"core.fsync": "loose-object,reference"}
@@ -38,7 +39,7 @@ def base_ref(base: str) -> str:
     Two branches of a remote may differ only in case, and one may be another's folder in the next year: a
     digest keeps them apart on every disk.
     """
-    return f"refs/autopilot/base/{hashlib.sha256(base.encode()).hexdigest()[:_HEX_DIGITS]}"
+    return f"{BASES}{hashlib.sha256(base.encode()).hexdigest()[:_HEX_DIGITS]}"
 
 
 def fetch_base(

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autopilot.runner.agents.adapter import AgentReport
     from autopilot.runner.failure import RunFailure
     from autopilot.runner.remote import Base
+    from autopilot.schemas.cell import OpenedKind
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import ScopeLine
     from autopilot.schemas.run import Baseline, PaidPhase, RunSpec
@@ -36,6 +37,7 @@ class Notebook:
         self.base: Base | None = None
         self.base_sha: str | None = None
         self.stack: str | None = None
+        self.sandbox: OpenedKind | None = None
         self.baseline: Baseline | None = None
         self.head: str | None = None
         self.gates: tuple[GateRecord, ...] = ()
@@ -150,6 +152,7 @@ class Notebook:
             head=self.head,
             branch=spec.branch,
             stack=self.stack,
+            sandbox=self.sandbox,
             baseline=self.baseline,
             gates=self.gates,
             usage=self.usage(),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.runner.failure import RunFailure, as_failure
+from autopilot.runner.footprint import is_about_disk
 from autopilot.runner.phases.registry import walk
 from autopilot.runner.shop import Shop, stopped
 from autopilot.schemas.errors import AutopilotError
@@ -35,10 +36,14 @@ def run(notebook: Notebook, clock: Clock, stop: Callable[[], str | None]) -> Run
         OSError: the run's folder cannot be written at all.
     """
     shop = Shop.open(notebook, clock, stop)
+    notebook.sandbox = shop.sandbox.kind
     shop.chronicle.begin()
     spec = notebook.spec
     shop.tell(Event.RUN_STARTED, ticket=spec.ticket_id, attempt=spec.attempt, sandbox=shop.sandbox.kind)
-    result = _outcome(shop)
+    try:
+        result = _outcome(shop)
+    finally:
+        shop.close()
     try:
         shop.chronicle.close(result, rounds=notebook.rounds)
         shop.tell(Event.RUN_FINISHED, outcome=result.outcome.value, code=result.code)
@@ -62,6 +67,6 @@ def _outcome(shop: Shop) -> RunResult:
     else:
         return notebook.success(now_ms=clock.now_ms())
     reason = shop.stop()
-    if reason and failure.outcome is Outcome.INFRASTRUCTURE:
+    if reason and (failure.outcome is Outcome.INFRASTRUCTURE or is_about_disk(reason)):
         failure = stopped(reason)  # what failed was what we had been asked to end
     return notebook.failed(failure, now_ms=clock.now_ms())

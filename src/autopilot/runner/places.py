@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from autopilot.config.git import Git
 
-UPLOAD_PACK = "--upload-pack=git --work-tree=/ upload-pack"
-"""For a fetch from a stranger's repository: one whose `core.worktree` leads nowhere could not pack."""
 _SHA256_DIGITS = 64
 
 
@@ -36,18 +34,36 @@ def object_format(sha: str) -> str:
 
 
 def make_borrower(git: Git, place: Path, *, mirror: Path, sha: str) -> None:
-    """Make a bare repository that has the mirror's objects without a copy. Source: gitrepository-layout(5).
+    """Make a bare repository that has the mirror's objects without a copy.
+
+    Raises:
+        GitError, OSError: it could not be made.
+    """
+    make_bare(git, place, sha=sha)
+    borrow(place, mirror=mirror)
+
+
+def make_bare(git: Git, place: Path, *, sha: str) -> None:
+    """Make a bare repository for objects whose names are like this one.
 
     Raises:
         GitError, OSError: it could not be made.
     """
     git.run("init", "--quiet", "--bare", "--template=", f"--object-format={object_format(sha)}", str(place))
+    for key, value in platform_config(place).items():
+        git.run("config", key, value, git_dir=place)
+
+
+def borrow(place: Path, *, mirror: Path) -> None:
+    """Let a repository have the mirror's objects, too. Source: gitrepository-layout(5).
+
+    Raises:
+        OSError: it could not be written down.
+    """
     # Both are bare repositories that we made: there the layout is known, and asking is two processes more.
     objects, alternates = (mirror / "objects").resolve(), place / "objects" / "info" / "alternates"
     alternates.parent.mkdir(parents=True, exist_ok=True)
     alternates.write_bytes(os.fsencode(objects) + b"\n")
-    for key, value in platform_config(place).items():
-        git.run("config", key, value, git_dir=place)
 
 
 def platform_config(folder: Path) -> Mapping[str, str]:

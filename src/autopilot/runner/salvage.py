@@ -1,33 +1,34 @@
 """Saves what a worktree holds, before anything is rebuilt over it or removed: bundle, patch and record.
 
 Must not run git with the agent's configuration, or call something saved that was not read back. What cannot
-be saved whole is an error: then the folder stays. Source: docs/decisions/0025.
+be saved whole is an error: then the folder stays, and the rest is saved. Source: docs/decisions/0025, 0028.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from autopilot.config.atomic import flush, make_folder, sync_folder
+from autopilot.config.atomic import make_folder, sync_folder
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
 from autopilot.config.paths import JUDGE_REPOSITORY
 from autopilot.config.removal import remove_tree
+from autopilot.runner.bundles import UnsavedError, is_whole, write_bundle, write_patch
 from autopilot.runner.changes import scope_of, shown_path
-from autopilot.runner.commit import AGENT_REFS, Kept, commit_tree, has_commit, keep_agents_commits
-from autopilot.runner.judge import Judge, Pristine, Snapshot, absent_by_sparse_checkout
+from autopilot.runner.commit import AGENT_REFS, Kept, commit_tree, keep_agents_commits, left_behind, unknown
+from autopilot.runner.failure import is_of_the_machine
+from autopilot.runner.judge import Judge, Pristine, Snapshot
 from autopilot.runner.locks import held
 from autopilot.runner.outbox import write_record
-from autopilot.runner.places import make_borrower
+from autopilot.runner.partly import copied
+from autopilot.runner.sparse import absent_by_sparse_checkout
 from autopilot.runner.submodules import unsaved_repositories, unsaved_submodules
 from autopilot.runner.worktree import LFS_CONFIG, Workspace
-from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.run import Identity
 from autopilot.schemas.salvage import MAX_NAMED, Salvage
 
@@ -40,17 +41,13 @@ if TYPE_CHECKING:
 
 RECORD = "salvage.json"
 RESCUE_REPOSITORY = "rescue.git"
+RESCUE_FILES = "rescue-files"
 RESCUE_REFS = "refs/rescue/"
 _BUNDLE, _PATCH = "work.bundle", "work.patch"
 _LOCK_S = 600.0
-_MAX_PATCH_BYTES = 256 * 1024 * 1024
 _NO_PATCH = "no patch: it is too large or could not be written; the bundle holds all of it"
 _MAX_RECORD_BYTES = 1024 * 1024
 _WHO = Identity(name="autopilot", email="autopilot@localhost")
-
-
-class UnsavedError(AutopilotError):
-    """Something in a worktree could not be saved; it must stay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +72,37 @@ def salvage(git: Git, finding: Finding) -> Salvage:
     Twice the same is saved once: an earlier record of the same files is given back.
 
     Raises:
-        UnsavedError: something in it could not be saved.
+        UnsavedError: something in it could not be saved; its `rest` is the record of what could be.
         OSError: our own folders cannot be written.
     """
     make_folder(finding.place)
     with held(finding.place / ".lock", timeout_s=_LOCK_S, clock=git.clock):
         try:
-            return _saved(git, finding)
-        except GitError as exc:
-            raise UnsavedError(
-                "work-unsaved", f"{finding.folder or finding.run_dir} could not be saved: {exc.what}"
-            ) from exc
+            with _reading(finding):
+                return _saved(git, finding)
+        except UnsavedError as exc:
+            exc.rest = _rest(git, finding)
+            raise
+
+
+def _rest(git: Git, finding: Finding) -> Salvage | None:
+    try:
+        with _reading(finding):
+            return _saved(git, finding, in_part=True)
+    except UnsavedError:
+        return None  # why is told already, by the error that is under way
+
+
+@contextmanager
+def _reading(finding: Finding) -> Iterator[None]:
+    try:
+        yield
+    except (GitError, OSError) as exc:
+        if isinstance(exc, OSError) and is_of_the_machine(exc):
+            raise
+        why = exc.what if isinstance(exc, GitError) else str(exc)
+        what = f"{finding.folder or finding.run_dir} could not be saved: {why}"
+        raise UnsavedError("work-unsaved", what) from exc
 
 
 def salvages(place: Path) -> tuple[Salvage, ...]:
@@ -94,24 +111,27 @@ def salvages(place: Path) -> tuple[Salvage, ...]:
     return tuple(sorted((one for one in found if one is not None), key=lambda one: one.created_ms))
 
 
-def _saved(git: Git, finding: Finding) -> Salvage:
+def _saved(git: Git, finding: Finding, *, in_part: bool = False) -> Salvage:
     judge = _judge(git, finding)
     kept = keep_agents_commits(judge) if os.path.lexists(judge.workspace.repository) else Kept(())
-    if kept.notes:
+    if kept.notes and not in_part:
         raise UnsavedError("work-unsaved", kept.notes[0])
-    commits = (*kept.shas, *_own_commits(judge, finding.run_dir / JUDGE_REPOSITORY))
-    snapshot = _snapshot(judge, finding) if finding.folder is not None else _without_files(judge)
-    mark = (finding.record.run_id, snapshot.tree, set(commits))
+    kept = replace(kept, shas=(*kept.shas, *_own_commits(judge, finding.run_dir / JUDGE_REPOSITORY)))
+    if finding.folder is None:
+        snapshot = _without_files(judge, in_part=in_part)
+    else:
+        snapshot = _in_part(judge, finding) if in_part else _snapshot(judge, finding)
+    unsaved = (*kept.notes, *snapshot.notes) if in_part else ()
+    mark = (finding.record.run_id, snapshot.tree, set(kept.shas), unsaved[:MAX_NAMED])
     for old in salvages(finding.place):
-        if (old.run_id, old.tree, set(old.agent_commits)) == mark and _is_whole(old):
+        if (old.run_id, old.tree, set(old.agent_commits), old.unsaved) == mark and is_whole(old):
             return old
     head = _head(judge, finding, snapshot.tree) if snapshot.is_changed else None
-    return _write(judge, finding, tree=snapshot.tree, head=head, commits=commits)
+    return _write(judge, finding, _Found(snapshot.tree, head, kept, unsaved))
 
 
 def _snapshot(judge: Judge, finding: Finding) -> Snapshot:
-    pristine = _pristine(judge)
-    snapshot = judge.snapshot(pristine, absent=absent_by_sparse_checkout(judge))
+    snapshot = judge.snapshot(_pristine(judge), absent=absent_by_sparse_checkout(judge))
     if snapshot.problems:
         raise UnsavedError("work-unsaved", snapshot.problems[0])
     if faults := unsaved_submodules(judge, made_at=finding.record.path):
@@ -119,11 +139,23 @@ def _snapshot(judge: Judge, finding: Finding) -> Snapshot:
     return snapshot
 
 
-def _without_files(judge: Judge) -> Snapshot:
-    if faults := unsaved_repositories(judge):
+def _in_part(judge: Judge, finding: Finding) -> Snapshot:
+    """Take what git can read; the notes name what it cannot."""
+    pristine, absent = _pristine(judge), absent_by_sparse_checkout(judge)
+    faults = unsaved_submodules(judge, made_at=finding.record.path)
+    place = finding.run_dir / RESCUE_FILES
+    with copied(judge.workspace.worktree, place, without=judge.gitlinks()) as copy:
+        there = replace(judge, workspace=replace(judge.workspace, worktree=place))
+        snapshot = there.all_that_can_be(pristine, absent=absent, left=copy.left)
+    return replace(snapshot, notes=(*copy.told, *snapshot.notes, *faults))
+
+
+def _without_files(judge: Judge, *, in_part: bool) -> Snapshot:
+    faults = unsaved_repositories(judge)
+    if faults and not in_part:
         raise UnsavedError("submodule-unsaved", faults[0])
     tree = judge.git.run("rev-parse", f"{judge.workspace.base_sha}^{{tree}}", git_dir=judge.place)
-    return Snapshot(tree.decode().strip(), is_changed=False)
+    return Snapshot(tree.decode().strip(), is_changed=False, notes=tuple(faults))
 
 
 def _own_commits(judge: Judge, place: Path) -> list[str]:
@@ -134,7 +166,7 @@ def _own_commits(judge: Judge, place: Path) -> list[str]:
         judge.git.run("ls-remote", "--refs", "--", str(place), "refs/heads/*", f"{AGENT_REFS}*")
     )
     shas = dict.fromkeys(line.partition("\t")[0] for line in listed.splitlines())
-    wanted = [sha for sha in shas if not has_commit(judge, sha)]
+    wanted = unknown(judge, tuple(shas))
     for number, sha in enumerate(wanted, start=1):
         judge.git.run(
             *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", str(place)),
@@ -179,32 +211,44 @@ def _head(judge: Judge, finding: Finding, tree: str) -> str:
     return head
 
 
-def _write(
-    judge: Judge, finding: Finding, *, tree: str, head: str | None, commits: tuple[str, ...]
-) -> Salvage:
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What there is to write down: a tree, its commit where it is not the base's, and what is not in it."""
+
+    tree: str
+    head: str | None
+    kept: Kept
+    unsaved: tuple[str, ...]
+
+
+def _write(judge: Judge, finding: Finding, found: _Found) -> Salvage:
     """Put bundle and patch into a folder that appears whole, under its name, at the end."""
-    record, git = finding.record, judge.git
+    record, git, head, kept = finding.record, judge.git, found.head, found.kept
     scope = scope_of(git, judge.place, base=record.base_sha, head=head) if head else ()
     with _folder(finding) as (making, final):
-        digest = _bundle(judge, making / _BUNDLE, tree=tree, head=head) if head or commits else None
-        has_patch = head is not None and _patch(judge, making / _PATCH, head)
+        digest = None
+        if head or kept.shas:
+            refs = (RESCUE_REFS, AGENT_REFS)
+            digest = write_bundle(judge, making / _BUNDLE, refs, tree=found.tree, head=head)
+        has_patch = head is not None and write_patch(judge, making / _PATCH, head)
         saved = Salvage(
             run_id=record.run_id,
             ticket_id=record.ticket_id,
             reason=finding.reason,
             base=record.base,
             base_sha=record.base_sha,
-            tree=tree,
+            tree=found.tree,
             head=head,
             ref=f"{RESCUE_REFS}{record.run_id}" if head else None,
-            agent_commits=commits,
+            agent_commits=kept.shas,
             files=tuple(line.path for line in scope[:MAX_NAMED]),
             changed_files=len(scope),
-            left_out=_left_out(judge) if finding.folder is not None else (),
+            left_out=_left_out(judge) if finding.folder is not None and not found.unsaved else (),
+            unsaved=found.unsaved[:MAX_NAMED],
             bundle=final / _BUNDLE if digest else None,
             bundle_sha256=digest,
             patch=final / _PATCH if has_patch else None,
-            notes=(_NO_PATCH,) if head and not has_patch else (),
+            notes=(*left_behind(kept), *((_NO_PATCH,) if head and not has_patch else ())),
             created_ms=git.clock.now_ms(),
         )
         write_record(making / RECORD, saved)
@@ -226,42 +270,6 @@ def _folder(finding: Finding) -> Iterator[tuple[Path, Path]]:
     sync_folder(final.parent)
 
 
-def _bundle(judge: Judge, file: Path, *, tree: str, head: str | None) -> str:
-    """Write all that the base does not hold into one file, and read it back into a repository made for that.
-
-    Source: git-bundle(1); the base itself, which the remote has, is a prerequisite.
-    """
-    git, base = judge.git, judge.workspace.base_sha
-    refs = git.run("for-each-ref", "--format=%(refname)", RESCUE_REFS, AGENT_REFS, git_dir=judge.place)
-    names = refs.decode().split()
-    git.run("bundle", "create", "--quiet", str(file), *names, f"^{base}", git_dir=judge.place)
-    _sync(file)
-    proof = judge.place.with_name("rescue-proof.git")
-    remove_tree(proof)
-    try:
-        make_borrower(git, proof, mirror=judge.mirror, sha=base)
-        git.run("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--", str(file), "refs/*:refs/*",
-                git_dir=proof)  # fmt: skip
-        if head and git.run("rev-parse", f"{head}^{{tree}}", git_dir=proof).decode().strip() != tree:
-            raise UnsavedError("work-unsaved", f"{file} does not give back what was put into it")
-    finally:
-        remove_tree(proof)
-    return _digest(file)
-
-
-def _patch(judge: Judge, file: Path, head: str) -> bool:
-    """Write the change for people, where it is not too large for that; the bundle holds all of it."""
-    options = ("--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
-    span = (judge.workspace.base_sha, head)
-    with suppress(GitError, OSError):
-        judge.git.run("diff", *options, f"--output={file}", *span, "--", git_dir=judge.place)
-        if file.stat().st_size <= _MAX_PATCH_BYTES:
-            _sync(file)
-            return True
-    file.unlink(missing_ok=True)
-    return False
-
-
 def _left_out(judge: Judge) -> tuple[str, ...]:
     """Name what the repository's own rules, or ours about droppings, leave out."""
     listed = judge.git.lines_z(
@@ -271,24 +279,6 @@ def _left_out(judge: Judge) -> tuple[str, ...]:
         cwd=judge.workspace.worktree,
     )
     return tuple(shown_path(path) for path in listed[:MAX_NAMED])
-
-
-def _is_whole(old: Salvage) -> bool:
-    """Tell whether the files of a record are still what was written."""
-    try:
-        return old.bundle is None or _digest(old.bundle) == old.bundle_sha256
-    except OSError:
-        return False
-
-
-def _digest(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()
-
-
-def _sync(file: Path) -> None:
-    with file.open("rb") as content:
-        flush(content.fileno())
 
 
 def read_salvage(path: Path) -> Salvage | None:

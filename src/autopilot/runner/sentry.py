@@ -12,6 +12,7 @@ from autopilot.config.plain import one_line
 from autopilot.runner.agents.registry import has_hooks
 from autopilot.runner.allowed import own_commands
 from autopilot.runner.failure import RunFailure
+from autopilot.runner.guard.event import MAX_ID_CHARS
 from autopilot.runner.guard.selftest import client_command, fault_of
 from autopilot.runner.guard.service import GuardService
 from autopilot.runner.guard.verdict import GuardContext
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.config.proc import Exit
+    from autopilot.runner.agents.events import Acted
     from autopilot.runner.phases.init import Ready
     from autopilot.runner.shop import Shop
 
@@ -39,6 +41,8 @@ class Sentry:
         """Take the service, which listens already."""
         self._shop, self._service = shop, service
         self._told = self._told_before = self._asked_before = self._acts = 0
+        self.unasked = ""
+        """The use of a tool that the guard had not allowed, by the name that the client gave it."""
         self.command = client_command(str(service.socket))
 
     @property
@@ -68,10 +72,20 @@ class Sentry:
             hint = "nothing was started; agent-hook.log in the run's folder has the hook's words"
             raise RunFailure(Outcome.INFRASTRUCTURE, "guard-selftest", last, hint=hint)
 
-    def acted(self) -> str | None:
-        """Count a tool that has run; give a reason to stop the agent when the guard was not asked for it."""
+    def acted(self, act: Acted) -> str | None:
+        """Take a tool that has run; give a reason to stop the agent where the guard did not allow just that.
+
+        Where the client's stream names no use, as many must have been asked about as have run.
+        """
         self._acts += 1
-        return BYPASSED if self._acts > self._service.asked - self._asked_before else None
+        if act.use_id:
+            was_asked = self._service.has_allowed(act.use_id[:MAX_ID_CHARS])
+        else:
+            was_asked = self._acts <= self._service.asked - self._asked_before
+        if was_asked:
+            return None
+        self.unasked = one_line(f"{act.tool} {act.use_id}".strip(), max_chars=_MAX_ABOUT_CHARS)
+        return BYPASSED
 
     def tell(self) -> None:
         """Tell what was refused since the last time."""
@@ -108,9 +122,10 @@ def sentry(shop: Shop, ready: Ready) -> Iterator[Sentry | None]:
         yield Sentry(shop, service)
 
 
-def bypassed() -> RunFailure:
-    """Give the failure of an agent that used a tool without asking the guard."""
-    what = "a tool of the agent ran that the guard had not been asked about; the agent was ended"
+def bypassed(use: str) -> RunFailure:
+    """Give the failure of an agent that used a tool without the guard's leave."""
+    named = f" ({use})" if use else ""
+    what = f"a tool of the agent ran that the guard had not been asked about and allowed{named}; it was ended"
     hint = "look at the agent's log: something turned its hooks off; an organisation's settings may do so"
     return RunFailure(Outcome.CONFIGURATION, BYPASSED, what, hint=hint)
 
@@ -121,8 +136,11 @@ def _context(shop: Shop, ready: Ready) -> GuardContext:
     is_all_new = earlier is not None and earlier.is_carried_on
     return GuardContext(
         worktree=str(spec.worktree),
-        tmp=str(spec.run_dir / "tmp"),
+        tmp=str(shop.tmp),
         commands=own_commands(ready.policy),
         hosts=frozenset(spec.network.static_hosts),
+        mcp_tools=frozenset(spec.guard.allow_tools),
+        programs=frozenset(spec.guard.read_only_programs),
+        max_read_bytes=spec.guard.max_read_kib * 1024,
         started_ns=0 if is_all_new else shop.clock.now_ms() * _NS_PER_MS,
     )

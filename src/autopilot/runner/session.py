@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from autopilot.config.environ import secrets_among
+from autopilot.config.environ import current, secrets_among
 from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Ending
 from autopilot.runner.agents.belongings import lay_out
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from autopilot.config.proc import Exit
-    from autopilot.runner.agents.adapter import Agent, Order
+    from autopilot.runner.agents.adapter import Agent, Launch, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.runner.meter import Meter
     from autopilot.runner.sentry import Sentry
     from autopilot.runner.shop import Shop
+    from autopilot.runner.way_out import WayOut
     from autopilot.runner.worktree import Workspace
     from autopilot.schemas.errors import AutopilotError
     from autopilot.schemas.run import PaidPhase
@@ -63,37 +64,41 @@ def play(shop: Shop, order: Order, workspace: Workspace, guard: Sentry | None = 
     """
     agent = new_agent(order.agent)
     command = guard.command if guard is not None else ()
-    launch = agent.launch(replace(order, guard=command, is_confined=shop.sandbox.kind != "none"))
-    lay_out(launch, order.private)
-    socket = guard.socket if guard is not None else None
-    around = Surroundings.of(shop, order, launch, workspace, guard_socket=socket)
-    if guard is not None:
-        guard.prove(lambda event: _hook(shop, guard, around, event))
-    shop.notebook.begin_process(order.phase)
-    ear = _Ear(shop, agent, guard)
-    log = shop.spec.run_dir / f"agent-{order.round_no}.log"
-    watch = Watch(
-        shop.spec.worktree, clock=shop.clock, no_progress_s=shop.spec.limits.no_progress_s, stop=shop.stop
-    )
+    with way_of_agent(shop, order.agent) as way:
+        sealed = replace(order, guard=command, is_confined=shop.sandbox.kind != "none", broker=way.broker)
+        launch = agent.launch(sealed)
+        lay_out(launch, order.private)
+        socket = guard.socket if guard is not None else None
+        around = Surroundings.of(shop, order, launch, workspace, way=way, guard_socket=socket)
+        if guard is not None:
+            guard.prove(lambda event: _hook(shop, guard, around, event))
+        shop.notebook.begin_process(order.phase)
+        ear = _Ear(shop, agent, guard)
+        ended = _run(shop, order, launch, around.through(way), way=way, ear=ear)
+    return _Close(shop, agent, ear, order, way).report(ended)
+
+
+def _run(shop: Shop, order: Order, launch: Launch, around: Surroundings, *, way: WayOut, ear: _Ear) -> Exit:
+    """Run the agent's process to its end, or until a reason to stop it."""
+    log, limits = shop.spec.run_dir / f"agent-{order.round_no}.log", shop.spec.limits
+    watch = Watch(shop.spec.worktree, clock=shop.clock, no_progress_s=limits.no_progress_s, stop=shop.stop)
     shop.tell(Event.AGENT_STARTED, agent=order.agent.name, kind=order.agent.kind, round=order.round_no)
-    limits = shop.spec.limits
     printed = sum(each.stat().st_size for each in shop.spec.run_dir.glob("agent-*.log"))
-    with way_of_agent(shop, order.agent, around.env) as way:
-        ended = around.through(way).run(
-            way.argv(launch.argv),
-            output=log,
-            stderr=log.with_suffix(".stderr.log"),
-            stdin=launch.stdin,
-            clock=shop.clock,
-            wall_s=max(0.0, shop.left_s()),
-            silence_s=limits.silence_s,
-            grace_s=limits.kill_grace_s,
-            max_output_bytes=max(1, limits.output_bytes - printed),
-            on_output=lambda chunk: ear.hear(chunk, watch),
-            should_stop=way.watched(watch.should_stop),
-            secrets=secrets_among(launch.passes, around.env),
-        )
-    return _Close(shop, agent, ear, order).report(ended)
+    return around.run(
+        way.argv(launch.argv),
+        output=log,
+        stderr=log.with_suffix(".stderr.log"),
+        stdin=launch.stdin,
+        clock=shop.clock,
+        wall_s=max(0.0, shop.left_s()),
+        silence_s=limits.silence_s,
+        grace_s=limits.kill_grace_s,
+        max_output_bytes=max(1, limits.output_bytes - printed),
+        on_output=lambda chunk: ear.hear(chunk, watch),
+        should_stop=way.watched(watch.should_stop),
+        # What stands for a credential is none of anybody's either, as long as the process lives.
+        secrets=(*secrets_among(launch.passes, around.env), *secrets_among(launch.passes, current())),
+    )
 
 
 def _hook(shop: Shop, guard: Sentry, around: Surroundings, event: bytes) -> Exit:
@@ -132,7 +137,7 @@ class _Ear:
                 if tool:
                     self._speak(Event.AGENT_USED_TOOL, tool=tool[:_SPOKEN_CHARS])
             case Acted() if self.guard is not None:
-                return self.guard.acted()
+                return self.guard.acted(event)
             case Spoke(text):
                 self._speak(Event.AGENT_SPOKE, text=plain(text[: 4 * _SPOKEN_CHARS], max_chars=_SPOKEN_CHARS))
             case Asked(question):
@@ -177,6 +182,7 @@ class _Close:
     agent: Agent
     ear: _Ear
     order: Order
+    way: WayOut
 
     def report(self, ended: Exit) -> AgentReport:
         if ended.spawn_error:
@@ -185,7 +191,11 @@ class _Close:
         if ended.stopped and ended.stopped != _HOPELESS:
             self.shop.notebook.take_usage(self.agent.usage())
             self._tell_end(ended, ended.stopped)
-            raise self._why(ended.stopped)
+            raise self._why(ended.stopped, ended.limit)
+        if self.ear.guard is not None and self.ear.guard.unasked:  # heard when it had ended by itself already
+            self.shop.notebook.take_usage(self.agent.usage())
+            self._tell_end(ended, BYPASSED)
+            raise bypassed(self.ear.guard.unasked)
         report = self.agent.finish(Ending(ended.code, ended.signal, plain(ended.stderr_tail)))
         guarded = self.ear.guard.denials() if self.ear.guard is not None else ()
         self.shop.notebook.take(report, guarded=guarded)
@@ -205,10 +215,12 @@ class _Close:
             "exit": ended.code,
             "signal": ended.signal,
             "duration_s": round(ended.duration_s, 3),
+            # The client's own count beside ours: what else was asked with its stand-in shows here.
+            **({"turns": self.agent.usage().turns, **calls} if (calls := self.way.calls()) else {}),
         }
         self.shop.tell(Event.AGENT_FINISHED, round=self.order.round_no, **facts)
 
-    def _why(self, reason: str) -> AutopilotError:
+    def _why(self, reason: str, limit: str) -> AutopilotError:
         limits = self.shop.spec.limits
         if reason in _TIMEOUTS:
             allowed_s = {"wall": limits.wall_s, "silence": limits.silence_s}.get(reason, limits.no_progress_s)
@@ -221,14 +233,14 @@ class _Close:
         if reason == _BUDGET:
             return over_budget(self.shop, self.order.phase)
         if reason == RESOURCE_LIMIT:
-            what = "the agent reached a resource limit: memory or number of processes ([sandbox])"
-            hint = "make the ticket smaller, or raise memory_mib or max_processes"
+            what = f"the agent, with all it started, used {limit} and was ended"
+            hint = "make the ticket smaller, or raise that limit"
             return RunFailure(Outcome.AGENT_FAILED, RESOURCE_LIMIT, what, hint=hint)
         if reason == "output-ceiling":
             what = f"the agent printed more than {limits.output_bytes} bytes in this run"
             return RunFailure(Outcome.AGENT_FAILED, "agent-output-ceiling", what, hint="see the agent's log")
         if reason == BYPASSED:
-            return bypassed()
+            return bypassed(self.ear.guard.unasked if self.ear.guard is not None else "")
         return stopped(one_line(reason))
 
 

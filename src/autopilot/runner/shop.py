@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autopilot.config.environ import child_environment
-from autopilot.config.git import Git
+from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
 from autopilot.runner.chronicle import Chronicle
 from autopilot.runner.failure import RunFailure
+from autopilot.runner.footprint import Footprint, is_about_disk
 from autopilot.runner.outbox import Outbox
+from autopilot.runner.sandbox.bounds import RESOURCE_LIMIT
 from autopilot.runner.sandbox.registry import open_sandbox
+from autopilot.runner.tmpdir import forget, short_name
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
@@ -23,7 +26,10 @@ if TYPE_CHECKING:
     from autopilot.schemas.events import Event
     from autopilot.schemas.run import RunSpec
 
+TEMPORARY = "tmp"
+"""The agent's temporary folder, in the run's own."""
 LEASE_LOST = "nobody has renewed its lease"
+LEASE_UNWATCHED = "nothing looks any more whether its lease is renewed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class Shop:
     sandbox: Sandbox
     stop: Callable[[], str | None]
     started_s: float
+    tmp: Path
+    """The agent's temporary folder by its short name."""
 
     @classmethod
     def open(cls, notebook: Notebook, clock: Clock, stop: Callable[[], str | None]) -> Shop:
@@ -49,22 +57,35 @@ class Shop:
             OSError: the run folder cannot be written.
         """
         spec = notebook.spec
-        for name in ("git", "home", "tmp", "gates", "check", "restored", "gate-home"):
+        for name in ("git", "home", TEMPORARY, "gates", "check", "restored", "gate-home"):
             (spec.run_dir / name).mkdir(mode=0o700, parents=True, exist_ok=True)
         limits, scratch = spec.limits, spec.run_dir / "git"
         outbox = Outbox(spec.run_dir, spec.run_id, clock)
+        footprint = Footprint.of(spec.sandbox, (spec.worktree, spec.run_dir), clock)
+        stop = footprint.or_over(stop)
         return cls(
             spec=spec,
             clock=clock,
             notebook=notebook,
             outbox=outbox,
             chronicle=Chronicle(spec, clock, outbox.tell),
-            git=Git(clock, scratch, timeout_s=limits.git_s, should_stop=stop),
+            git=Git(
+                clock,
+                scratch,
+                timeout_s=limits.git_s,
+                should_stop=stop,
+                memory_bytes=FOREIGN_MEMORY_BYTES,
+            ),
             network=Git(clock, scratch, timeout_s=limits.git_s, user_config=True, should_stop=stop),
-            sandbox=open_sandbox(spec.sandbox, clock),
+            sandbox=open_sandbox(footprint.bounded(spec.sandbox), clock),
             stop=stop,
             started_s=clock.monotonic_s(),
+            tmp=short_name(spec.run_dir / TEMPORARY),
         )
+
+    def close(self) -> None:
+        """Take away what lies outside of the run's folder."""
+        forget(self.tmp, self.spec.run_dir / TEMPORARY)
 
     def tell(self, event: Event, **facts: object) -> None:
         """Append an event."""
@@ -94,8 +115,11 @@ class Shop:
 
 
 def stopped(reason: str) -> RunFailure:
-    """Give the failure of a run that was asked to end, or ended because nobody looked after it."""
-    is_lost = reason == LEASE_LOST
-    code = "lease-lost" if is_lost else "stopped"
-    what = f"the run ended itself: {reason}" if is_lost else f"the run was asked to end ({reason})"
-    return RunFailure(Outcome.STOPPED, code, what, hint="it is started again when the daemon may")
+    """Give the failure of a run that was asked to end, that nobody looked after, or that grew too large."""
+    if is_about_disk(reason):
+        what = f"the folders of the run took {reason}, and everything in them was ended"
+        hint = "make the ticket smaller, or raise that limit"
+        return RunFailure(Outcome.AGENT_FAILED, RESOURCE_LIMIT, what, hint=hint)
+    own = {LEASE_LOST: "lease-lost", LEASE_UNWATCHED: "lease-unwatched"}.get(reason)
+    what = f"the run ended itself: {reason}" if own else f"the run was asked to end ({reason})"
+    return RunFailure(Outcome.STOPPED, own or "stopped", what, hint="it is started again when the daemon may")

@@ -6,20 +6,25 @@ Must not run git inside it: its commits are fetched by name, its files are read 
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
+from autopilot.config.removal import remove_tree
 from autopilot.runner.changes import GITLINK_MODE, shown_path
-from autopilot.runner.places import UPLOAD_PACK
+from autopilot.runner.replica import ForeignError, replicate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from autopilot.config.git import Git
     from autopilot.runner.judge import Judge
+    from autopilot.runner.replica import Replica
 
 _MAX_LINK_BYTES = 4096
+_REPLICA = "submodule.git"
 
 
 def unsaved_submodules(judge: Judge, *, made_at: Path) -> list[str]:
@@ -46,26 +51,44 @@ def unsaved_repositories(judge: Judge) -> list[str]:
         OSError: the same.
     """
     published = {sha for _, sha in _submodules(judge)}
-    return [
-        f"the submodule in {repository} has commits of its own, as {others[0][:12]}"
+    faults = (
+        (repository, _own_fault(judge, repository, published))
         for repository in _repositories(judge.workspace.repository)
-        if (others := sorted(_own_names(judge, repository) - published))
-    ]
+    )
+    return [f"the submodule in {repository} {fault}" for repository, fault in faults if fault]
+
+
+def _own_fault(judge: Judge, repository: Path, published: set[str]) -> str:
+    try:
+        with _replica(judge, repository) as replica:
+            others = sorted(_own(judge.git, replica) - published)
+    except ForeignError as exc:
+        return f"cannot be read: {exc}"
+    return f"has commits of its own, as {others[0][:12]}" if others else ""
 
 
 def _repositories(repository: Path) -> Iterator[Path]:
-    """Find where git keeps submodules: of each worktree and of the whole. Source: gitrepository-layout(5)."""
+    """Find where git keeps submodules: of each worktree and of the whole. Source: gitrepository-layout(5).
+
+    A link is no such place: it may lead to everything that this machine has.
+    """
 
     def refuse(error: OSError) -> None:
         raise error
 
-    for top in (*repository.glob("worktrees/*/modules"), repository / "modules"):
-        if not os.path.lexists(top):
+    worktrees = repository / "worktrees"
+    tops = [each / "modules" for each in worktrees.iterdir()] if _is_folder(worktrees) else []
+    for top in (*tops, repository / "modules"):
+        if not _is_folder(top.parent) or not _is_folder(top):
             continue
         for place, folders, files in os.walk(top, onerror=refuse):
             if "HEAD" in files and "objects" in folders:
                 folders[:] = [name for name in folders if name == "modules"]
                 yield Path(place)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _submodules(judge: Judge) -> Iterator[tuple[bytes, str]]:
@@ -80,51 +103,73 @@ def _fault(judge: Judge, made_at: Path, path: bytes, sha: str) -> str:
     folder = judge.workspace.worktree / os.fsdecode(path)
     if folder.is_symlink() or not folder.is_dir() or not any(folder.iterdir()):
         return ""
-    repository = _repository_of(folder, made_at / os.fsdecode(path))
+    repository = _repository_of(judge, folder, made_at / os.fsdecode(path))
     if repository is None:
         return "is a folder whose repository cannot be found"
     try:
-        named = _fetched(judge, repository, sha)
-        if others := sorted(named - {sha}):
-            return f"has commits of its own, as {others[0][:12]}"
+        with _replica(judge, repository) as replica:
+            if others := sorted(_own(judge.git, replica) - {sha}):
+                return f"has commits of its own, as {others[0][:12]}"
+            judge.git.run(
+                *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1"),
+                *("--", str(replica.place), sha),
+                git_dir=judge.place,
+            )
         return _changed(judge, folder, sha)
-    except GitError as exc:
-        return f"cannot be compared with its commit {sha[:12]}: {exc.what}"
+    except (GitError, ForeignError) as exc:
+        return f"cannot be compared with its commit {sha[:12]}: {_words(exc)}"
 
 
-def _repository_of(folder: Path, made_at: Path) -> Path | None:
-    """Follow a submodule's `.git` as data, from where it was written. Source: gitrepository-layout(5)."""
+def _words(exc: GitError | ForeignError) -> str:
+    return exc.what if isinstance(exc, GitError) else str(exc)
+
+
+def _repository_of(judge: Judge, folder: Path, made_at: Path) -> Path | None:
+    """Follow a submodule's `.git` as data, from where it was written; nowhere but into the run's repository.
+
+    Source: gitrepository-layout(5).
+    """
     link = folder / ".git"
-    if link.is_dir() and not link.is_symlink():
+    if _is_folder(link):
         return link
     try:
         text = os.fsdecode(read_plain(link, max_bytes=_MAX_LINK_BYTES)).strip()
     except UnreadableError:
         return None
-    named = os.path.normpath(made_at / text.removeprefix("gitdir:").strip())
-    return Path(named) if text.startswith("gitdir:") else None
+    if not text.startswith("gitdir:"):
+        return None
+    named = Path(os.path.normpath(made_at / text.removeprefix("gitdir:").strip()))
+    run = judge.workspace.repository
+    top = next((each for each in (run, run.resolve()) if named.is_relative_to(each)), None)
+    return run / named.relative_to(top) if top is not None else None
 
 
-def _fetched(judge: Judge, repository: Path, sha: str) -> set[str]:
-    """Bring the submodule's commit here; give what its own branches and HEAD name."""
-    own = _own_names(judge, repository)
-    judge.git.run(
-        *("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--depth=1", UPLOAD_PACK),
-        *("--", str(repository), sha),
-        git_dir=judge.place,
-    )
-    return own
+@contextmanager
+def _replica(judge: Judge, repository: Path) -> Iterator[Replica]:
+    """Have a submodule's repository as one of ours for the length of a block."""
+    run, tree = judge.workspace.repository, judge.workspace.worktree
+    top = run if repository.is_relative_to(run) else tree
+    place = judge.place / _REPLICA
+    remove_tree(place)
+    try:
+        yield replicate(
+            judge.git,
+            top.parent,
+            *(top.name, *repository.relative_to(top).parts),
+            place=place,
+            mirror=judge.mirror,
+            sha=judge.workspace.base_sha,
+        )
+    finally:
+        remove_tree(place)
 
 
-def _own_names(judge: Judge, repository: Path) -> set[str]:
+def _own(git: Git, replica: Replica) -> set[str]:
     """Give what its branches and HEAD name, and nothing that it fetched does."""
-    own = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "HEAD", "refs/heads/*"))
-    tracked = os.fsdecode(judge.git.run("ls-remote", "--", str(repository), "refs/remotes/*", "refs/tags/*"))
-    return _names(own) - _names(tracked)
-
-
-def _names(listed: str) -> set[str]:
-    return {line.partition("\t")[0] for line in listed.splitlines() if line}
+    named = replica.named(git)
+    own = {sha for name, sha in named.items() if name.startswith("refs/heads/")} | replica.head(named)
+    tracked = {sha for name, sha in named.items() if name.startswith(("refs/remotes/", "refs/tags/"))}
+    return own - tracked
 
 
 def _changed(judge: Judge, folder: Path, sha: str) -> str:

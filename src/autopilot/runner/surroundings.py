@@ -49,15 +49,23 @@ class Surroundings:
 
     @classmethod
     def of(
-        cls, shop: Shop, order: Order, launch: Launch, workspace: Workspace, *, guard_socket: Path | None
+        cls,
+        shop: Shop,
+        order: Order,
+        launch: Launch,
+        workspace: Workspace,
+        *,
+        way: WayOut,
+        guard_socket: Path | None,
     ) -> Surroundings:
-        """Lay them out; makes what has to be there.
+        """Lay them out, with what signs the agent in covered where it can be; makes what has to be there.
 
         Raises:
             OSError: it cannot be made.
         """
         room = _room(shop, order, launch, workspace)
-        return cls(shop.sandbox, replace(room, guard_socket=guard_socket), environment(shop, launch))
+        env = way.covered(environment(shop, launch))
+        return cls(shop.sandbox, replace(room, guard_socket=guard_socket), env)
 
     def through(self, way: WayOut) -> Surroundings:
         """Give them a way out."""
@@ -81,7 +89,7 @@ def _room(shop: Shop, order: Order, launch: Launch, workspace: Workspace) -> Con
         workspace,
         program=program,
         readable=(order.prompt, *(each for each in named if each.is_file()), *launch.readable),
-        writable=launch.writable,
+        writable=(shop.tmp, *launch.writable),
     )
     return replace(room, protected=(*room.protected, *launch.files))
 
@@ -99,7 +107,7 @@ def environment(shop: Shop, launch: Launch) -> dict[str, str]:
         home=home,
         passed=spec.repo.env_pass,
         own=launch.passes,
-        extra={"TMPDIR": str(spec.run_dir / "tmp"), **launch.extra},
+        extra={"TMPDIR": str(shop.tmp), **launch.extra},
     )
 
 

@@ -6,6 +6,7 @@ Must not run git in the repository it watches, except to mend one key of the use
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,21 @@ _WATCHED = (
     *("HEAD", "config", "config.worktree", "commondir", "shallow", "hooks", "info"),  # info/grafts too
     *("objects/info/alternates", "objects/info/http-alternates", "refs/replace"),
 )
+# That they are there is enough: recorded merges are used once the folder exists, and a name in the other two
+# stands for an address. Source: git-config(1), rerere.enabled; gitrepository-layout(5).
+_FOLDERS = ("rr-cache", "remotes", "branches")
+# An agent's own, but no links: a linked object store borrows without `alternates`, and linked references are
+# somebody else's.
+_NO_LINKS = (
+    "objects",
+    "objects/pack",
+    "objects/info",
+    "refs",
+    "refs/heads",
+    "refs/tags",
+    "logs",
+    "worktrees",
+)
 # Not `info/sparse-checkout`: which files an agent has on the disk is its own affair.
 _OF_A_WORKTREE = ("config.worktree", "commondir", "gitdir", "info/attributes", "info/exclude", "hooks")
 _PACKED, _REPLACING = "packed-refs", b" refs/replace/"
@@ -38,7 +54,10 @@ def fingerprint(workspace: Workspace) -> Mapping[str, str]:
     places = [workspace.repository / name for name in _WATCHED]
     places += [workspace.admin / name for name in _OF_A_WORKTREE]
     places.append(workspace.worktree / ".git")
-    files = (file for place in places for file in _files(place))
+    places += (each for name in _NO_LINKS if (each := workspace.repository / name).is_symlink())
+    places += _other_worktrees(workspace)
+    folders = [each for name in _FOLDERS if (each := workspace.repository / name).is_dir()]
+    files = itertools.chain(folders, (file for place in places for file in _files(place)))
     prints = (
         (_shown(file, workspace), _digest(file)) for file, _ in zip(files, range(_MAX_FILES), strict=False)
     )
@@ -126,6 +145,14 @@ def _files(place: Path) -> Iterator[Path]:
         yield place
 
 
+def _other_worktrees(workspace: Workspace) -> list[Path]:
+    """Name what links worktrees that are not the run's: they share its references and configuration."""
+    try:
+        return [each for each in workspace.admin.parent.iterdir() if each.name != workspace.admin.name]
+    except OSError:
+        return []
+
+
 def _replacements(packed: Path) -> str:
     """Digest the packed references that replace an object; the others are an agent's to pack."""
     try:
@@ -140,7 +167,10 @@ def _digest(file: Path) -> str:
     try:
         if file.is_symlink():
             return f"-> {os.fsdecode(file.readlink())}"
-        return hashlib.sha256(read_plain(file, max_bytes=_MAX_BYTES)).hexdigest()
+        if file.is_dir():
+            return "folder"
+        content = hashlib.sha256(read_plain(file, max_bytes=_MAX_BYTES)).hexdigest()
+        return f"{content} {'may' if os.access(file, os.X_OK) else 'may not'} be run"
     except UnreadableError as exc:
         return f"unreadable: {exc}"
     except OSError as exc:

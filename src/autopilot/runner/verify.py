@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.environ import child_environment
-from autopilot.config.git import Git
+from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
 from autopilot.config.removal import remove_tree
+from autopilot.runner.footprint import Footprint
 from autopilot.runner.gates.context import GateContext
 from autopilot.runner.gates.run import run_gates
 from autopilot.runner.policy import policy_of
@@ -71,10 +72,10 @@ def verify(
     Returns:
         The ledger entries with producer `publish`; or why it could not run at all, and then none.
     """
-    git = _git(spec, clock, should_stop)
     stack: Stack | None = None
     try:
-        sandbox = _sandbox(spec, clock)
+        sandbox, should_stop = _opened(spec, clock, should_stop)
+        git = _git(spec, clock, should_stop)
         base, head = (Tree.at(git, spec.repository, sha) for sha in (spec.base_sha, spec.head))
         policy = policy_of(base)
         stack = choose(base, policy)
@@ -100,7 +101,7 @@ def verify(
         should_stop=should_stop,
     )
     try:
-        return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context))
+        return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context), sandbox=sandbox.kind)
     except SandboxError as exc:
         return _impossible(spec, stack, exc)
 
@@ -110,16 +111,27 @@ def _impossible(spec: VerifySpec, stack: Stack | None, exc: AutopilotError) -> V
     return VerifyResult(head=spec.head, stack=name, gates=(), error=exc.what, code=exc.code)
 
 
-def _sandbox(spec: VerifySpec, clock: Clock) -> Sandbox:
+def _opened(
+    spec: VerifySpec, clock: Clock, should_stop: Callable[[], str | None] | None
+) -> tuple[Sandbox, Callable[[], str | None]]:
+    """Make room and open the sandbox; give it, and whom to ask whether all has to end."""
     _make_room(spec.workdir)
-    sandbox = open_sandbox(spec.sandbox, clock)
+    footprint = Footprint.of(spec.sandbox, (spec.workdir,), clock)
+    sandbox = open_sandbox(footprint.bounded(spec.sandbox), clock)
     sandbox.check()
-    return sandbox
+    return sandbox, footprint.or_over(should_stop)
 
 
 def _git(spec: VerifySpec, clock: Clock, should_stop: Callable[[], str | None] | None) -> Git:
     place, grace_s = spec.workdir / "git", spec.kill_grace_s
-    return Git(clock, place, timeout_s=spec.git_s, grace_s=grace_s, should_stop=should_stop)
+    return Git(
+        clock,
+        place,
+        timeout_s=spec.git_s,
+        grace_s=grace_s,
+        should_stop=should_stop,
+        memory_bytes=FOREIGN_MEMORY_BYTES,
+    )
 
 
 def check_out(git: Git, repository: Path, sha: str, checkout: Path) -> None:

@@ -12,22 +12,26 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.environ import current
 from autopilot.config.outward import outward
-from autopilot.runner.agents.registry import services_of
+from autopilot.runner.agents.registry import own_variables, services_of
 from autopilot.runner.network import inside
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.outlet import Gate, Outlet
 from autopilot.runner.network.plan import agent_policy, loopback_ports
 from autopilot.runner.sandbox.confinement import OWN_LOOPBACK
+from autopilot.runner.stand_ins import stand_ins
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from autopilot.runner.network.broker import Broker
     from autopilot.runner.network.policy import Policy
     from autopilot.runner.network.refused import Refused
     from autopilot.runner.sandbox.confinement import Confinement, Sandbox
     from autopilot.runner.shop import Shop
+    from autopilot.runner.stand_ins import StandIns
+    from autopilot.schemas.network import NetworkSpec
     from autopilot.schemas.run import AgentSpec
 
     Tell = Callable[[Event, Mapping[str, object]], None]
@@ -40,19 +44,34 @@ class WayOut:
     outlet: Outlet | None
     also: tuple[int, ...]
     tell: Tell
-    shared: int | None = None
-    """Where the forwarder listens in a sandbox that has no loopback of its own; None = it has."""
+    port: int = inside.PORT
+    """Where the forwarder listens."""
+    is_shared: bool = False
+    """Whether the loopback is the machine's own."""
+    stand_ins: StandIns | None = None
 
     def argv(self, argv: Sequence[str]) -> tuple[str, ...]:
         """Put the forwarder before a command."""
         if self.outlet is None:
             return tuple(argv)
-        also = self.also if self.shared is None else ()  # there, a port means itself already
-        return inside.wrap(argv, self.outlet.socket, port=self._port, also=also)
+        also = () if self.is_shared else self.also  # there, a port means itself already
+        return inside.wrap(argv, self.outlet.socket, port=self.port, also=also)
 
     def environment(self) -> dict[str, str]:
         """Give the variables by which programs find the forwarder."""
-        return inside.proxy_environment(self._port) if self.outlet else {}
+        return inside.proxy_environment(self.port) if self.outlet else {}
+
+    @property
+    def broker(self) -> Broker | None:
+        """Where the agent's service is found, and how it is signed for; None: the agent does that itself."""
+        return self.stand_ins.broker(self.port) if self.stand_ins else None
+
+    def covered(self, environment: Mapping[str, str]) -> Mapping[str, str]:
+        """Put stand-ins in the place of what signs the agent in."""
+        broker = self.broker
+        if self.stand_ins is None or broker is None:
+            return environment
+        return self.stand_ins.cover(environment, broker.base_url)
 
     def opened(self, room: Confinement) -> Confinement:
         """Let the forwarder, and the outlet's socket, into what a command may touch."""
@@ -60,7 +79,7 @@ class WayOut:
             return room
         readable = (*room.readable, inside.forwarder_file())
         programs = (*room.programs, self.argv(())[0])
-        ports = (self._port, *self.also)
+        ports = (self.port, *self.also)
         return replace(room, readable=readable, programs=programs, outlet=self.outlet.socket, ports=ports)
 
     def watched(self, should_stop: Callable[[], str | None]) -> Callable[[], str | None]:
@@ -77,6 +96,10 @@ class WayOut:
         for refused in self.outlet.refusals.news() if self.outlet else ():
             self.tell(Event.NETWORK_REFUSED, facts(refused))
 
+    def calls(self) -> dict[str, object]:
+        """Give what the broker has carried to the agent's service, as facts; nothing where there is none."""
+        return self.outlet.carried.facts() if self.outlet is not None and self.stand_ins is not None else {}
+
     def counts(self) -> Iterator[tuple[str, str, int]]:
         """Give each kind of attempt, why it was refused, and how often it came; an empty kind: all others."""
         if self.outlet is None:
@@ -86,16 +109,11 @@ class WayOut:
         if rest := self.outlet.refusals.rest:
             yield "", "more", rest
 
-    @property
-    def _port(self) -> int:
-        """Choose a port that does not mean something else already."""
-        if self.shared is not None:
-            return self.shared
-        return next(port for port in range(inside.PORT, inside.PORT + 100) if port not in self.also)
-
 
 @contextmanager
-def way_out(sandbox: Sandbox, path: Path, policy: Policy, tell: Tell) -> Iterator[WayOut]:
+def way_out(
+    sandbox: Sandbox, path: Path, policy: Policy, tell: Tell, *, known: StandIns | None = None
+) -> Iterator[WayOut]:
     """Open an outlet for as long as the block lasts; where nothing is locked up, there is none.
 
     Raises:
@@ -106,14 +124,21 @@ def way_out(sandbox: Sandbox, path: Path, policy: Policy, tell: Tell) -> Iterato
     if sandbox.kind == "none":
         yield WayOut(None, (), tell)
         return
-    gate = Gate(policy, Operator(outward=outward(current())))
+    also, is_shared = loopback_ports(policy), sandbox.kind not in OWN_LOOPBACK
+    port = _free_port() if is_shared else _unmeant_port(also)
+    broker = known.broker(port) if known else None
+    gate = Gate(policy, Operator(outward=outward(current())), broker)
     with Outlet(path, gate) as outlet:
-        shared = None if sandbox.kind in OWN_LOOPBACK else _free_port()
-        way = WayOut(outlet, loopback_ports(policy), tell, shared)
+        way = WayOut(outlet, also, tell, port, is_shared, known)
         try:
             yield way
         finally:
             way.tell_news()
+
+
+def _unmeant_port(meant: Sequence[int]) -> int:
+    """Choose a port that does not mean something else already."""
+    return next(port for port in range(inside.PORT, inside.PORT + 100) if port not in meant)
 
 
 def _free_port() -> int:
@@ -124,7 +149,7 @@ def _free_port() -> int:
 
 
 @contextmanager
-def way_of_agent(shop: Shop, agent: AgentSpec, environment: Mapping[str, str]) -> Iterator[WayOut]:
+def way_of_agent(shop: Shop, agent: AgentSpec) -> Iterator[WayOut]:
     """Open the outlet of an agent; what it refuses is told, and written into the run's notebook.
 
     Raises:
@@ -132,8 +157,15 @@ def way_of_agent(shop: Shop, agent: AgentSpec, environment: Mapping[str, str]) -
         ConfigError: the host's own proxy, or an address of the agent's service, cannot be used.
         TransientError: the machine gives us no thread.
     """
-    policy = agent_policy(shop.spec.network, services_of(agent, environment))
-    with way_out(shop.sandbox, shop.spec.run_dir / "outlet.sock", policy, shop.outbox.tell) as way:
+    environment = {name: value for name, value in current().items() if name in own_variables(agent)}
+    known = stand_ins(agent, environment) if shop.sandbox.kind != "none" else None
+    if known is None:
+        policy = agent_policy(shop.spec.network, services_of(agent, environment))
+    else:  # a second host of the vendor's would be a way around the broker
+        policy = agent_policy(shop.spec.network, agent.api, brokered=known.endpoint)
+    with way_out(
+        shop.sandbox, shop.spec.run_dir / "outlet.sock", policy, shop.outbox.tell, known=known
+    ) as way:
         try:
             yield way
         finally:
@@ -141,14 +173,52 @@ def way_of_agent(shop: Shop, agent: AgentSpec, environment: Mapping[str, str]) -
                 shop.notebook.barrier.refused(what, code, count)
 
 
+@contextmanager
+def way_of_question(
+    agent: AgentSpec, network: NetworkSpec, environment: Mapping[str, str], path: Path
+) -> Iterator[WayOut]:
+    """Open the key broker for one question to an agent's account that is not part of a run.
+
+    The client is not locked up, so the broker is found at a port of this machine's own loopback; who else
+    comes there has no stand-in. Without anything to keep from the client there is no outlet.
+
+    Raises:
+        OSError: its socket cannot be made.
+        ConfigError: the host's own proxy, or the address of the agent's service, cannot be used.
+        TransientError: the machine gives us no thread.
+    """
+    known = stand_ins(
+        agent, {name: environment[name] for name in own_variables(agent) if name in environment}
+    )
+    if known is None:
+        yield WayOut(None, (), _told_nobody)
+        return
+    port = _free_port()
+    policy = agent_policy(network, agent.api, brokered=known.endpoint)
+    gate = Gate(policy, Operator(outward=outward(environment)), known.broker(port))
+    with Outlet(path, gate) as outlet:
+        yield WayOut(outlet, (), _told_nobody, port, is_shared=True, stand_ins=known)
+
+
+def _told_nobody(event: Event, facts: Mapping[str, object]) -> None:
+    """Take what a run would write down; the answer to the question tells of it too."""
+
+
 def described(refused: Refused) -> str:
     """Say in a few words what was tried."""
     if not refused.host:
         return "a request that could not be understood"
     port = f":{refused.port}" if refused.port else ""
-    return f"{refused.method} {refused.host}{port}"
+    return f"{refused.method} {refused.host}{port}{refused.path}"
 
 
 def facts(refused: Refused) -> dict[str, object]:
     """Give one refusal as facts of an event."""
-    return {"host": refused.host, "port": refused.port, "method": refused.method, "code": refused.code}
+    path = {"path": refused.path} if refused.path else {}
+    return {
+        "host": refused.host,
+        "port": refused.port,
+        "method": refused.method,
+        "code": refused.code,
+        **path,
+    }

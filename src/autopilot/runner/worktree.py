@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import GitError
+from autopilot.config.rights import give_back
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.owned import write_down
 from autopilot.runner.places import make_borrower
@@ -103,6 +104,7 @@ def move_to_trash(worktree: Path, run_id: str) -> Path | None:
     while place.exists() or place.is_symlink():
         number += 1
         place = trash / f"{worktree.name}-before-{run_id}-{number}"
+    give_back(worktree)  # a folder that is closed to us cannot be moved
     worktree.rename(place)
     return place
 

@@ -146,6 +146,13 @@ def test_a_usage_limit_carries_the_time_from_the_event_not_from_the_text(version
     assert Limited(is_refused=True, resets_ms=1_800_000_000_000, window="five_hour") in events
 
 
+def test_a_weekly_limit_is_told_as_one_for_it_may_end_days_from_now() -> None:
+    told = {"status": "rejected", "rateLimitType": "seven_day_opus", "resetsAt": 1_800_000_000}
+    failed = {**RESULT, "is_error": True, "api_error_status": 429}
+    report, _ = play(lines({"type": "rate_limit_event", "rate_limit_info": told}, failed))
+    assert (report.outcome, report.code) == (Outcome.USAGE_LIMIT, "agent-usage-limit-weekly")
+
+
 @pytest.mark.parametrize("version", BOTH)
 def test_a_refusal_without_a_reset_time_is_no_usage_limit(version: str) -> None:
     report, _ = replay(claude("plain-429-oauth", version))

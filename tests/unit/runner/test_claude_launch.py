@@ -6,7 +6,7 @@ import json
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -69,12 +69,29 @@ def test_the_profile_is_a_file_of_ours_that_allows_little_and_asks_nobody(order:
 def test_every_guarded_tool_is_asked_for_and_a_hook_that_fails_blocks(order: Order) -> None:
     hooks = settings_of(ClaudeAgent().launch(order))["hooks"]
     matchers = [entry["matcher"] for entry in hooks["PreToolUse"]]
-    assert matchers == ["Bash", "Edit|Write|MultiEdit|NotebookEdit", "WebFetch", "mcp__.*"]
+    assert matchers == ["Bash", "Edit|Write|MultiEdit|NotebookEdit", "Read", "WebFetch", "mcp__.*"]
     for entry in (*hooks["PreToolUse"], *hooks["SessionStart"]):
         (hook,) = entry["hooks"]
         assert (hook["type"], hook["onFailure"]) == ("command", "block")
         assert shlex.split(hook["command"]) == list(GUARD)
         assert hook["timeout"] > 5
+
+
+@pytest.mark.parametrize(("billing", "is_stopped"), [("subscription", True), ("metered", False)])
+@pytest.mark.parametrize(
+    ("window", "code"), [("five_hour", "agent-overage"), ("seven_day", "agent-overage-weekly")]
+)
+def test_extra_usage_beside_a_subscription_stops_the_run_until_the_window_opens(
+    order: Order, billing: Literal["subscription", "metered"], is_stopped: bool, window: str, code: str
+) -> None:
+    agent = ClaudeAgent()
+    agent.launch(replace(order, agent=order.agent.model_copy(update={"billing": billing})))
+    told = {"status": "allowed", "rateLimitType": window, "resetsAt": 1_800_000_000, "isUsingOverage": True}
+    event = {"type": "rate_limit_event", "rate_limit_info": told}
+    assert (Hopeless("agent-overage") in agent.feed(lines(event))) is is_stopped
+    report = agent.finish(Ending(None, -15, ""))
+    assert ((report.outcome, report.code) == (Outcome.USAGE_LIMIT, code)) is is_stopped
+    assert report.resets_ms == (1_800_000_000_000 if is_stopped else None)
 
 
 def test_settings_hooks_and_servers_of_others_are_not_looked_for(order: Order) -> None:

@@ -130,4 +130,4 @@ def test_every_kind_has_an_adapter_and_an_unknown_one_names_them() -> None:
         assert new_agent(AgentSpec(name="x", kind=kind)) is not None
     with pytest.raises(ConfigError, match="unknown kind") as caught:
         new_agent(AgentSpec(name="x", kind="psychic"))
-    assert "claude, codex, command, scripted" in caught.value.hint
+    assert "claude, codex, command, copilot, gemini, opencode, scripted" in caught.value.hint

@@ -1,3 +1,4 @@
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -125,3 +126,51 @@ def test_long_feedback_is_cut_in_its_middle() -> None:
 @pytest.mark.parametrize("title", ["-rf", "$(reboot)", "`x`", "a 'b' \"c\"", "ünï 世界"])
 def test_a_title_of_any_characters_is_told_as_it_is(title: str) -> None:
     assert title in text(title=title)
+
+
+@pytest.mark.covers("I10")
+def test_whatever_somebody_else_wrote_stands_inside_of_a_fence_and_nowhere_else() -> None:
+    marks = {
+        name: f"written-by-others-{name}"
+        for name in (
+            "title",
+            "body",
+            "acceptance",
+            "question",
+            "answer",
+            "feedback",
+            "names",
+            "command",
+            "test",
+        )
+    }
+    counts = TestCounts(executed=1, passed=0, failed=1, errored=0, skipped=0, failing_ids=(marks["test"],))
+    situation = Situation(
+        base="main",
+        test_command=("sh", marks["command"]),
+        baseline=Baseline(counts=counts, green=False),
+        round_no=2,
+        feedback=marks["feedback"],
+        earlier=("An earlier attempt left files:", marks["names"]),
+    )
+    exchange = Exchange(question=marks["question"], asked_ms=1, answer=marks["answer"], answered_ms=2)
+    prompt = text(
+        situation,
+        title=marks["title"],
+        body=marks["body"],
+        acceptance=(marks["acceptance"],),
+        exchanges=(exchange,),
+    )
+    inside, outside = [], []
+    for part in prompt.split("<untrusted-data source=")[1:]:
+        fenced, _, after = part.partition(f"</untrusted-data {NONCE}>")
+        inside.append(fenced)
+        outside.append(after)
+    outside.append(prompt.partition("<untrusted-data source=")[0])
+    for mark in marks.values():
+        assert any(mark in part for part in inside), mark
+        assert not any(mark in part for part in outside), mark
+    told = {each.name for each in dataclasses.fields(Situation)}
+    assert told == {"base", "test_command", "baseline", "round_no", "feedback", "earlier"}, (
+        "fence it, and test it"
+    )

@@ -28,7 +28,7 @@ class NoTools(Toolchain):
 
     __slots__ = ()
 
-    def needed(self, path: str, programs: object = ()) -> tuple[Path, ...]:
+    def needed(self, path: str, programs: object = (), *, inside: object = ()) -> tuple[Path, ...]:
         return (Path("/opt/python"),)
 
 

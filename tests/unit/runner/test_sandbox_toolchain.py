@@ -40,6 +40,56 @@ def test_an_installation_is_shown_whole(home: Path) -> None:
     assert shown(home, node / "bin") == {node}
 
 
+@pytest.mark.parametrize("sign", [".git", ".hg", ".jj", ".env", "other/.git"])
+def test_of_a_project_with_a_bin_folder_of_its_own_only_programs_and_libraries_are_shown(
+    home: Path, tmp_path: Path, sign: str
+) -> None:
+    for place in (home / "work/app", tmp_path / "srv/app"):
+        program(place / "bin/tool")
+        (place / "lib").mkdir()
+        (place / sign).mkdir(parents=True)
+        assert shown(home, place / "bin") == {place / "bin", place / "lib"}
+        link = program(home / ".local/bin" / place.parent.name, link=place / "bin/tool")
+        assert {each for each in shown(home, link.parent) if each.is_relative_to(place)} == {
+            place / "bin",
+            place / "lib",
+        }
+        link.unlink()
+
+
+def test_of_a_check_out_that_is_on_path_itself_or_that_a_link_leads_to_only_programs_are_shown(
+    home: Path,
+) -> None:
+    place = home / "scripts"
+    tool = program(place / "tool")
+    tool.chmod(0o755)
+    (place / "notes").write_text("private")
+    (place / ".git").mkdir()
+    assert shown(home, place) == {tool}
+    link = program(home / ".local/bin/tool", link=tool)
+    assert shown(home, link.parent) == {link.parent, tool}
+
+
+def test_an_environment_in_the_root_of_a_project_shows_what_belongs_to_it(home: Path, tmp_path: Path) -> None:
+    base = tmp_path / "pythons/3.12"
+    (base / "lib").mkdir(parents=True)
+    real = program(base / "bin/python3.12")
+    place = home / "work/app"
+    program(place / "bin/python", link=real)
+    (place / "lib").mkdir()
+    (place / ".git").mkdir()
+    (place / "pyvenv.cfg").write_text("")
+    assert shown(home, place / "bin") == {place / "bin", place / "lib", place / "pyvenv.cfg", base}
+
+
+def test_a_manager_of_versions_is_a_check_out_and_shown_whole_all_the_same(home: Path) -> None:
+    manager = home / ".pyenv"
+    program(manager / "shims/python")
+    for name in ("libexec", ".git", "plugins/x/.git"):
+        (manager / name).mkdir(parents=True)
+    assert shown(home, manager / "shims") == {manager}
+
+
 def test_of_a_folder_where_keys_lie_beside_programs_only_the_programs_are_shown(home: Path) -> None:
     tool = program(home / ".local/bin/tool")
     (home / ".local/lib").mkdir()

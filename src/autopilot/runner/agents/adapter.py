@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.runner.agents.events import AgentEvent
+    from autopilot.runner.network.broker import Broker
     from autopilot.schemas.run import AgentSpec, Outcome, PaidPhase
 
 
@@ -25,7 +26,7 @@ class Order:
 
     `private` is a folder of the run in which the agent's own configuration is made; `guard` is the command
     that a hook hands each tool call to, and says no by exit 2. Empty: there is no guard. `is_confined` tells
-    that a sandbox of ours stands around the agent.
+    that a sandbox of ours stands around the agent. `broker`: where its service is asked without a key.
     """
 
     agent: AgentSpec
@@ -35,11 +36,13 @@ class Order:
     round_no: int
     guard: tuple[str, ...] = ()
     is_confined: bool = False
+    broker: Broker | None = None
     phase: PaidPhase = "dev"
     attempt: int = 1
     answers: tuple[str, ...] = ()
     left_micro_usd: int | None = None
     allowed_commands: tuple[tuple[str, ...], ...] = ()
+    allowed_tools: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

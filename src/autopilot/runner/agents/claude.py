@@ -12,6 +12,7 @@ from autopilot.runner.agents.claude_profile import MODE, TOOLS, profile_text
 from autopilot.runner.agents.claude_stream import ClaudeStream
 from autopilot.runner.agents.claude_verdict import give_up, judge
 from autopilot.runner.agents.events import Hopeless
+from autopilot.runner.agents.sign_in import CLAUDE_BASE, CLAUDE_KEYS
 from autopilot.schemas.units import MICRO_PER_USD
 
 if TYPE_CHECKING:
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import AgentSpec, Usage
 
-AUTH_VARIABLES = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_BASE_URL",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-)
+AUTH_VARIABLES = (CLAUDE_BASE, *CLAUDE_KEYS)
 _QUIET: Mapping[str, str] = {
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -40,7 +36,7 @@ _NOTHING_OF_OTHERS = (
     *("--tools", ",".join(TOOLS)),
 )
 # The client sources it before each command of the model: a test does not see its keys, nor print them.
-_WITHOUT_KEYS = "unset ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN CLAUDE_CODE_OAUTH_TOKEN\n"
+_WITHOUT_KEYS = f"unset {' '.join(CLAUDE_KEYS)}\n"
 
 
 class ClaudeAgent:
@@ -57,6 +53,7 @@ class ClaudeAgent:
     def launch(self, order: Order) -> Launch:
         """Ask for the event stream, under a profile of ours and with nobody else's settings."""
         self._stream.prices = order.agent.prices
+        self._stream.may_use_overage = order.agent.billing == "metered"
         self._stream.expects_hooks = bool(order.guard)
         settings, shell = order.private / "settings.json", order.private / "shell.sh"
         config = order.private / "claude"
@@ -72,7 +69,10 @@ class ClaudeAgent:
             passes=(*AUTH_VARIABLES, *order.agent.env_pass),
             extra={**_QUIET, "CLAUDE_CONFIG_DIR": str(config), "CLAUDE_ENV_FILE": str(shell)},
             stdin=order.prompt.read_bytes(),
-            files={settings: profile_text(order.allowed_commands, order.guard), shell: _WITHOUT_KEYS},
+            files={
+                settings: profile_text(order.allowed_commands, order.guard, order.allowed_tools),
+                shell: _WITHOUT_KEYS,
+            },
             writable=(config,),
         )
 

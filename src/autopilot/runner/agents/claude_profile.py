@@ -21,7 +21,7 @@ TOOLS = (
 )
 """The tools that are there at all: none that fetches, schedules, or starts another agent."""
 
-GUARDED = ("Bash", "Edit|Write|MultiEdit|NotebookEdit", "WebFetch", "mcp__.*")
+GUARDED = ("Bash", "Edit|Write|MultiEdit|NotebookEdit", "Read", "WebFetch", "mcp__.*")
 HOOK_TIMEOUT_S = 10
 """Longer than the guard's own deadline, so that its reason is heard; past it the call is blocked too."""
 
@@ -38,18 +38,21 @@ _DENIED_COMMANDS = (
 _DENIED_EDITS = (".git", ".git/**", ".claude/**", ".mcp.json", ".codex/**", ".gemini/**", ".vscode/**")
 
 
-def profile(commands: Sequence[Sequence[str]], guard: Sequence[str]) -> Mapping[str, Any]:
+def profile(
+    commands: Sequence[Sequence[str]], guard: Sequence[str], tools: Sequence[str] = ()
+) -> Mapping[str, Any]:
     """Give the settings of one run.
 
     Args:
         commands: the repository's own commands, as the operator's policy and the base commit say.
         guard: the command that is asked before each use of a tool; empty = there is none.
+        tools: tools of MCP servers that the operator's settings name.
     """
     settings: dict[str, Any] = {
         "permissions": {
             "defaultMode": MODE,
             "disableBypassPermissionsMode": "disable",
-            "allow": [*_FILES, *_shell_rules(commands)],
+            "allow": [*_FILES, *_shell_rules(commands), *tools],
             "deny": [
                 *("WebFetch", "WebSearch", "Read(**/.env)"),
                 *(f"Bash({command}:*)" for command in _DENIED_COMMANDS),
@@ -64,9 +67,9 @@ def profile(commands: Sequence[Sequence[str]], guard: Sequence[str]) -> Mapping[
     return settings
 
 
-def profile_text(commands: Sequence[Sequence[str]], guard: Sequence[str]) -> str:
+def profile_text(commands: Sequence[Sequence[str]], guard: Sequence[str], tools: Sequence[str] = ()) -> str:
     """Give the settings as the file that the client is pointed to."""
-    return json.dumps(profile(commands, guard), indent=2) + "\n"
+    return json.dumps(profile(commands, guard, tools), indent=2) + "\n"
 
 
 def _shell_rules(commands: Sequence[Sequence[str]]) -> list[str]:

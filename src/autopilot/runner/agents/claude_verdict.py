@@ -29,6 +29,11 @@ _SIGN_IN = (
 )
 _HOPELESS: Mapping[str, tuple[Outcome, str, str]] = {
     "agent-not-authenticated": (Outcome.CREDENTIAL, "Claude Code's key or login is not accepted", _SIGN_IN),
+    "agent-overage": (
+        Outcome.USAGE_LIMIT,
+        "the subscription's window is used up, and Claude Code went on at extra cost: it was stopped",
+        'it goes on by itself when the window opens again; for extra usage set billing = "metered"',
+    ),
     "agent-hooks-ignored": (
         Outcome.CONFIGURATION,
         "Claude Code did not ask the guard at its start: it was stopped before its first request",
@@ -61,12 +66,14 @@ def judge(stream: ClaudeStream, ending: Ending) -> AgentReport:
 def give_up(stream: ClaudeStream, code: str) -> AgentReport:
     """Give the report of a process that we stopped because it could not succeed."""
     outcome, message, hint = _HOPELESS[code]
+    limit = stream.facts.limit
     return AgentReport(
         outcome=outcome,
-        code=code,
+        code=_of_window(stream, code) if outcome is Outcome.USAGE_LIMIT else code,
         message=message,
         hint=hint,
         usage=stream.usage(),
+        resets_ms=limit.resets_ms if limit and outcome is Outcome.USAGE_LIMIT else None,
         warnings=_warnings(stream),
     )
 
@@ -148,8 +155,15 @@ def _limit_verdict(stream: ClaudeStream, result: Mapping[str, Any]) -> Verdict |
     limit = stream.facts.limit
     is_window = limit is not None and limit.is_refused and limit.resets_ms is not None
     if is_window or result.get("api_error") == "usage_limit_reached":
-        return Outcome.USAGE_LIMIT, "agent-usage-limit", "it goes on by itself when the window opens again"
+        code = _of_window(stream, "agent-usage-limit")
+        return Outcome.USAGE_LIMIT, code, "it goes on by itself when the window opens again"
     return None
+
+
+def _of_window(stream: ClaudeStream, code: str) -> str:
+    """Say so where it is the weekly window, which may open days from now: other times are not believed."""
+    limit = stream.facts.limit
+    return f"{code}-weekly" if limit is not None and limit.window.startswith("seven_day") else code
 
 
 def _account_verdict(error: str, status: int | None) -> Verdict | None:

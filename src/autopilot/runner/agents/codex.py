@@ -13,16 +13,18 @@ from autopilot.config.environ import current, search_path
 from autopilot.runner.agents.adapter import Launch
 from autopilot.runner.agents.codex_ledger import CodexLedger
 from autopilot.runner.agents.codex_profile import config_text
+from autopilot.runner.agents.codex_provider import pointed_to, provider_in
 from autopilot.runner.agents.codex_stream import CodexStream
 from autopilot.runner.agents.codex_verdict import give_up, judge
 from autopilot.runner.agents.events import Hopeless
+from autopilot.runner.agents.sign_in import CODEX_KEYS
 
 if TYPE_CHECKING:
     from autopilot.runner.agents.adapter import AgentReport, Ending, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import AgentSpec, Usage
 
-AUTH_VARIABLES = ("CODEX_API_KEY", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY")
+AUTH_VARIABLES = CODEX_KEYS
 _NATIVE = "@openai/codex-*/vendor/*/bin/codex"
 _PACKAGES = "node_modules"
 
@@ -44,6 +46,9 @@ class CodexAgent:
         self._stream = CodexStream(CodexLedger(home / "sessions"))
         self._stream.prices, self._stream.model = order.agent.prices, order.agent.model or ""
         program, *rest = order.agent.argv or ("codex",)
+        service, provider = order.broker.base_url if order.broker else None, provider_in(rest)
+        if service and provider:
+            rest, service = [*rest, *pointed_to(provider.name, service)], None
         return Launch(
             argv=(
                 *(native(program), *rest, "exec", "--json", "--skip-git-repo-check", "--strict-config"),
@@ -60,6 +65,7 @@ class CodexAgent:
                     worktree=order.worktree,
                     guard=order.guard,
                     is_confined=order.is_confined,
+                    service=service,
                 )
             },
             writable=(home,),

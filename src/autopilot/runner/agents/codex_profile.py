@@ -9,6 +9,8 @@ import json
 import shlex
 from typing import TYPE_CHECKING
 
+from autopilot.runner.agents.sign_in import CODEX_KEY
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 HOOK_TIMEOUT_S = 86_400
 """A late hook lets the call run, so none is ever late: the guard's client has a deadline of its own."""
 
+_BROKERED = "autopilot"
 _OFF = (
     *("apps", "browser_use", "computer_use", "goals", "image_generation", "in_app_browser", "plugins"),
     *("remote_plugin", "shell_snapshot", "skill_mcp_dependency_install", "tool_suggest"),
@@ -24,7 +27,14 @@ _OFF = (
 )
 
 
-def config_text(*, model: str | None, worktree: Path, guard: Sequence[str], is_confined: bool) -> str:
+def config_text(
+    *,
+    model: str | None,
+    worktree: Path,
+    guard: Sequence[str],
+    is_confined: bool,
+    service: str | None = None,
+) -> str:
     """Give the configuration of one run.
 
     Args:
@@ -33,9 +43,12 @@ def config_text(*, model: str | None, worktree: Path, guard: Sequence[str], is_c
         guard: the command that is asked before each use of a tool; empty = there is none.
         is_confined: whether a sandbox of ours stands around it. Codex's own cannot start inside that, where
             no user namespace may be made; without ours it stays on, and closes the whole network.
+        service: the address of the key broker; None = the client's own. By a name of its own, for the client
+            tries the one that it knows by web sockets first.
     """
     top = [
         *([f"model = {_quoted(model)}"] if model else []),
+        *([f'model_provider = "{_BROKERED}"'] if service else []),
         'approval_policy = "never"',
         f'sandbox_mode = "{"danger-full-access" if is_confined else "workspace-write"}"',
         'web_search = "disabled"',
@@ -51,9 +64,18 @@ def config_text(*, model: str | None, worktree: Path, guard: Sequence[str], is_c
         _table("analytics", ["enabled = false"]),
         _table("history", ['persistence = "none"']),
         _table(f"projects.{_quoted(str(worktree))}", ['trust_level = "untrusted"']),
+        *(_provider(service) if service else ()),
         *(_hooks(guard) if guard else ()),
     ]
     return "\n".join((*top, "", *tables))
+
+
+def _provider(url: str) -> Iterable[str]:
+    """Point it to its vendor's service at another address; the name is by what it knows what that can do."""
+    lines = ['name = "OpenAI"', f"base_url = {_quoted(url)}", f'env_key = "{CODEX_KEY}"']
+    yield _table(
+        f"model_providers.{_BROKERED}", [*lines, 'wire_api = "responses"', "supports_websockets = false"]
+    )
 
 
 def _hooks(guard: Sequence[str]) -> Iterable[str]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from autopilot.schemas.price import TokenPrice
 
 _TYPES = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed", "error"})
-_ITEM_TYPES = frozenset({"item.started", "item.updated", "item.completed"})
 _TOOLS: Mapping[str, str] = {"command_execution": "Bash", "file_change": "apply_patch"}
 _BASH = re.compile(r"(/usr)?(/bin/)?bash\s")
 _MAX_NOTES = 5

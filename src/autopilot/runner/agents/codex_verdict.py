@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
 from autopilot.runner.agents.adapter import AgentReport
+from autopilot.runner.agents.complaint import Row, complaint
 from autopilot.runner.agents.questions import questions_in
 from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.schemas.run import Outcome
@@ -32,9 +33,8 @@ _MODEL = "set `model` of the agent to one that `codex debug models` lists"
 _SMALLER = "make the ticket smaller"
 _UPDATE = "update it: npm install -g @openai/codex@latest"
 
-_Row = tuple[re.Pattern[str], Outcome, str, str]
-# First match wins. Apostrophes are made plain before. Source: recorded streams; docs/agents/codex.md.
-_WORDS: tuple[_Row, ...] = (
+# First match wins. Source: recorded streams; docs/agents/codex.md.
+_WORDS: tuple[Row, ...] = (
     (
         re.compile(r"hit your usage limit|usage_limit_reached"),
         Outcome.USAGE_LIMIT,
@@ -166,11 +166,9 @@ def _verdict(stream: CodexStream, ending: Ending) -> tuple[Outcome, str, str]:
         return _without_event(stream, ending)
     if refused := refused_by_us(stream.facts.failure):
         return refused
-    words = stream.facts.failure.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()
-    for pattern, outcome, code, hint in _WORDS:
-        if pattern.search(words):
-            return outcome, code, hint
-    if words:
+    if found := complaint(stream.facts.failure, _WORDS):
+        return found
+    if stream.facts.failure:
         return (
             Outcome.AGENT_FAILED,
             "agent-error",

@@ -41,6 +41,18 @@ _COUNTS: Mapping[str, str] = {
 }
 
 
+def passed(agent: AgentSpec) -> tuple[str, ...]:
+    """Name the variables of ours that its program may see."""
+    return (*agent.env_pass, *((agent.key_env,) if agent.key_env else ()))
+
+
+def told(order: Order) -> Mapping[str, str]:
+    """Tell its program where the prompt is, and its service where a variable is named for it."""
+    agent = order.agent
+    service = {agent.base_url_env: agent.api[0]} if agent.base_url_env and agent.api else {}
+    return {PROMPT_VARIABLE: str(order.prompt), **service}
+
+
 class CommandAgent:
     """One process of the operator's command."""
 
@@ -78,8 +90,8 @@ class CommandAgent:
         prompt = str(order.prompt)
         return Launch(
             argv=tuple(word.replace(PROMPT_PLACEHOLDER, prompt) for word in order.agent.argv),
-            passes=order.agent.env_pass,
-            extra={PROMPT_VARIABLE: prompt},
+            passes=passed(order.agent),
+            extra=told(order),
         )
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:

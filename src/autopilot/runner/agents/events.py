@@ -24,7 +24,13 @@ class UsedTool:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """A tool that the guard watches has run, or begins to: it must have been asked before."""
+    """A tool that the guard watches has run, or begins to: it must have been asked before.
+
+    `use_id` is the client's own name of this use, as its hook tells it too; empty where the stream has none.
+    """
+
+    tool: str = ""
+    use_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.agents import claude, codex
+from autopilot.runner.agents import claude, codex, copilot, gemini, opencode
 from autopilot.runner.agents.claude import ClaudeAgent
 from autopilot.runner.agents.codex import CodexAgent
 from autopilot.runner.agents.command import CommandAgent
+from autopilot.runner.agents.copilot import CopilotAgent
+from autopilot.runner.agents.gemini import GeminiAgent
+from autopilot.runner.agents.opencode import OpencodeAgent
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.scripted import ScriptedAgent
+from autopilot.runner.agents.sign_in import (
+    ANTHROPIC_URL,
+    CHATGPT_URL,
+    CLAUDE_BASE,
+    CLAUDE_KEYS,
+    CODEX_BASE,
+    COPILOT_BASE,
+    COPILOT_KEY,
+    GEMINI_BASE,
+    GEMINI_KEY,
+    GEMINI_URL,
+    OPENAI_URL,
+)
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -22,22 +38,40 @@ _KINDS: Mapping[str, type[Agent]] = {
     "claude": ClaudeAgent,
     "codex": CodexAgent,
     "command": CommandAgent,
+    "copilot": CopilotAgent,
+    "gemini": GeminiAgent,
+    "opencode": OpencodeAgent,
     "scripted": ScriptedAgent,
 }
-_PROGRAMS: Mapping[str, str] = {"claude": "claude", "codex": "codex"}
+_PROGRAMS: Mapping[str, str] = {
+    "claude": "claude",
+    "codex": "codex",
+    "copilot": "copilot",
+    "gemini": "gemini",
+    "opencode": "opencode",
+}
 _OWN_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "claude": claude.AUTH_VARIABLES,
     "codex": codex.AUTH_VARIABLES,
+    "copilot": copilot.AUTH_VARIABLES,
+    "gemini": gemini.AUTH_VARIABLES,
+    "opencode": opencode.AUTH_VARIABLES,
 }
 # Where its model's service is, and the variable that says otherwise.
 _SERVICES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "claude": ("ANTHROPIC_BASE_URL", ("https://api.anthropic.com",)),
-    "codex": ("OPENAI_BASE_URL", ("https://api.openai.com", "https://chatgpt.com")),
+    "claude": (CLAUDE_BASE, (ANTHROPIC_URL,)),
+    "codex": (CODEX_BASE, (OPENAI_URL, CHATGPT_URL)),
+    "copilot": (COPILOT_BASE, (ANTHROPIC_URL,)),
+    "gemini": (GEMINI_BASE, (GEMINI_URL,)),
+    "opencode": ("", (ANTHROPIC_URL, OPENAI_URL)),
 }
 # Any one of these signs it in. An agent that is not named here is not asked: it may need nothing.
 _SIGN_IN: Mapping[str, tuple[str, ...]] = {
-    "claude": ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    "claude": CLAUDE_KEYS,
     "codex": codex.AUTH_VARIABLES,
+    "copilot": (COPILOT_KEY,),
+    "gemini": (GEMINI_KEY,),
+    "opencode": opencode.AUTH_VARIABLES,
 }
 # A file that names where the person's own login lies: a run has a folder of its own instead.
 _NOT_A_SIGN_IN = frozenset({"CLAUDE_CONFIG_DIR", "CODEX_HOME"})
@@ -51,6 +85,21 @@ _NEEDS: Mapping[str, Need] = {
         Release(0, 171, 0),
         "how the hooks of older ones fail, and what their settings are called, is not known",
         "update it: npm install -g @openai/codex@latest",
+    ),
+    "gemini": Need(
+        Release(0, 61, 0),
+        "how the hooks of older ones fail, and what their settings are called, is not known",
+        "update it: npm install -g @google/gemini-cli@latest",
+    ),
+    "copilot": Need(
+        Release(1, 0, 102),
+        "how the hooks of older ones fail is not known",
+        "update it: npm install -g @github/copilot@latest",
+    ),
+    "opencode": Need(
+        Release(1, 18, 33),
+        "whether the plugins of older ones can refuse a tool is not known",
+        "update it: npm install -g opencode-ai@latest",
     ),
 }
 KINDS = tuple(_KINDS)
@@ -74,9 +123,10 @@ def has_hooks(kind: str) -> bool:
     return kind in _NEEDS
 
 
-def own_variables(kind: str) -> tuple[str, ...]:
-    """Name the variables with which this kind of agent signs in: it alone may see them."""
-    return _OWN_VARIABLES.get(kind, ())
+def own_variables(spec: AgentSpec) -> tuple[str, ...]:
+    """Name the variables that are this agent's alone: what it signs in with, and what the operator lists."""
+    key = (spec.key_env,) if spec.key_env else ()
+    return (*_OWN_VARIABLES.get(spec.kind, ()), *spec.env_pass, *key)
 
 
 def services_of(spec: AgentSpec, environment: Mapping[str, str]) -> tuple[str, ...]:

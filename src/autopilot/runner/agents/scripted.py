@@ -11,7 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import Launch
-from autopilot.runner.agents.command import PROMPT_VARIABLE, CommandAgent
+from autopilot.runner.agents.command import CommandAgent, passed, told
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class ScriptedAgent(CommandAgent):
                 *("--attempt", str(order.attempt), "--round", str(order.round_no)),
                 *("--answers", json.dumps(order.answers)),
             ),
-            passes=order.agent.env_pass,
-            extra={PROMPT_VARIABLE: str(order.prompt)},
+            passes=passed(order.agent),
+            extra=told(order),
             readable=(order.agent.script,) if order.agent.script else (),
         )

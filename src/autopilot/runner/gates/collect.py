@@ -1,6 +1,7 @@
 """Finds the reports that a test run wrote: written by this run, below the checkout or at our own path.
 
-Must not count a report that was there before, nor follow a link out of the checkout.
+Must not count a report that was there before, follow a link out of the checkout, or write where the code
+under test does.
 """
 
 from __future__ import annotations
@@ -43,32 +44,28 @@ def clear(plan: TestCommand, place: Place) -> Mapping[Path, _Stamp]:
 def gather(plan: TestCommand, place: Place, before: Mapping[Path, _Stamp]) -> Found:
     """Read what this run wrote."""
     if plan.report is not None:
-        return _read(plan, (plan.report,))
+        return _judged(plan, {plan.report: place.out / plan.report.name})
     fresh = [path for path in _matches(plan, place) if before.get(path) != _stamp(path)]
     if not fresh:
         return Found(f"nothing that matches {plan.pattern!r} was written")
     if len(fresh) > MAX_REPORTS:
         return Found(f"more than {MAX_REPORTS} files match {plan.pattern!r}")
-    try:
-        return _read(plan, tuple(_kept(path, place.out, number) for number, path in enumerate(sorted(fresh))))
-    except UnreadableError as exc:
-        return Found(f"{plan.pattern}: {exc}")
+    copies = {path: place.out / f"junit-{number}.xml" for number, path in enumerate(sorted(fresh))}
+    return _judged(plan, copies)
 
 
-def _read(plan: TestCommand, files: tuple[Path, ...]) -> Found:
+def _judged(plan: TestCommand, copies: Mapping[Path, Path]) -> Found:
+    """Copy reports to where only we write: what is judged is what is kept."""
     is_container = plan.is_container or no_container
+    reports: list[Report] = []
     try:
-        reports = [parse_junit(read_plain(path), is_container=is_container) for path in files]
+        for path, copy in copies.items():
+            raw = read_plain(path)
+            copy.write_bytes(raw)
+            reports.append(parse_junit(raw, is_container=is_container))
     except (UnreadableError, ReportError) as exc:
-        return Found(str(exc))
-    return Found(merge(reports), files)
-
-
-def _kept(path: Path, out: Path, number: int) -> Path:
-    """Copy a report out of the checkout's reach: what is judged is what is kept."""
-    copy = out / f"junit-{number}.xml"
-    copy.write_bytes(read_plain(path))
-    return copy
+        return Found(f"{plan.pattern}: {exc}" if plan.pattern else str(exc))
+    return Found(merge(reports), tuple(copies.values()))
 
 
 def _matches(plan: TestCommand, place: Place) -> Iterator[Path]:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Literal
 from autopilot.runner.network.plan import restore_policy
 from autopilot.runner.sandbox.confinement import Confinement
 from autopilot.runner.sandbox.door import run_inside
+from autopilot.runner.stacks.registry_hosts import registry_places
 from autopilot.runner.stacks.stack import Place
 from autopilot.runner.way_out import way_out
+from autopilot.schemas.events import Event
 from autopilot.schemas.network import NetworkSpec
 
 if TYPE_CHECKING:
@@ -26,12 +28,15 @@ if TYPE_CHECKING:
     from autopilot.runner.sandbox.confinement import Sandbox
     from autopilot.runner.stacks.stack import Command, Stack
     from autopilot.runner.stacks.tree import Tree
-    from autopilot.schemas.events import Event
     from autopilot.schemas.policy import Policy
 
 MAX_LOG_BYTES = 64 * 1024 * 1024
 
 _PROBE_S = 60.0
+# A registry may lie on the machine itself, whose loopback is not that of the cell.
+_ALL_BY_PROXY = MappingProxyType({"NO_PROXY": "", "no_proxy": ""})
+SETUP_HOME = "home"
+"""Below `scratch`: the HOME of the set-up command."""
 
 
 def ignore(_event: Event, _facts: Mapping[str, object]) -> None:
@@ -73,13 +78,14 @@ class GateContext:
         """Give a gate its own folder and what the stack adapter needs to know."""
         out = self.reports / gate
         path = self.env.get("PATH", "")
-        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+        written = _written(out)
         return Place(
             checkout=self.checkout,
             base=self.base,
             head=self.head,
             policy=self.policy,
             out=out,
+            written=written,
             scratch=self.scratch,
             path=path,
             which=lambda name: shutil.which(name, path=path),
@@ -97,7 +103,7 @@ class GateContext:
     def restore(self, command: Command, out: Path, *, name: str) -> tuple[Exit, tuple[str, ...]]:
         """Run what restores packages: it alone reaches the registries, and writes to `scratch`.
 
-        No test changes what later rounds test with.
+        No test changes what later rounds test with: its HOME is one that no test writes to.
 
         Returns:
             How it ended, and what it was refused on the way.
@@ -106,17 +112,23 @@ class GateContext:
             SandboxError: the sandbox did not come up; it says nothing about the commit.
             ConfigError: the host's own proxy cannot be spoken to.
         """
-        self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        room = self._room(self.checkout, out)
-        policy = restore_policy(self.network)
+        home = self.scratch / SETUP_HOME
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        room = replace(
+            self._room(self.checkout, out), home=home, writable=(self.checkout, _written(out), self.scratch)
+        )
+        places = registry_places(self.base) if self.network.registry_from_lock else ()
+        policy = restore_policy(self.network, (place.target for place in places))
+        named = {str(place.target): place.file for place in places}
+        self.on_event(Event.SETUP_STARTED, {"hosts": list(self.network.registry_hosts), "named": named})
         with way_out(self.sandbox, self.root / "outlet.sock", policy, self.on_event) as way:
             ended = self._run(
                 command,
                 out,
                 name=name,
                 argv=way.argv(command.argv),
-                room=way.opened(replace(room, writable=(*room.writable, self.scratch))),
-                more=way.environment(),
+                room=way.opened(room),
+                more={**way.environment(), **_ALL_BY_PROXY, "HOME": str(home)},
             )
         refused = tuple(way.counts())
         for what, code, count in refused:
@@ -133,7 +145,7 @@ class GateContext:
         room: Confinement,
         more: Mapping[str, str] = MappingProxyType({}),
     ) -> Exit:
-        own = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(out / "pycache")}
+        own = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPYCACHEPREFIX": str(_written(out) / "pycache")}
         return run_inside(
             self.sandbox,
             room,
@@ -150,7 +162,7 @@ class GateContext:
     def _probe(self, argv: Sequence[str], out: Path) -> bool:
         return run_inside(
             self.sandbox,
-            self._room(out, out),
+            self._room(_written(out), out),
             argv,
             env=self.env,
             output=out / "probe.log",
@@ -161,7 +173,17 @@ class GateContext:
         ).ok
 
     def _room(self, cwd: Path, out: Path) -> Confinement:
-        """Lay out what a command may touch: the checkout and folders of ours that only it writes to."""
+        """Lay out what a command may touch: the checkout and folders of ours that only it writes to.
+
+        `out` is read only: what we put there afterwards could else go through a link of the command's.
+        """
         home = Path(self.env["HOME"])
-        writable = (self.checkout, out, home)
-        return Confinement(cwd=cwd, home=home, readable=(self.scratch,), writable=writable)
+        writable = (self.checkout, _written(out), home)
+        return Confinement(cwd=cwd, home=home, readable=(self.scratch, out), writable=writable)
+
+
+def _written(out: Path) -> Path:
+    """Give the folder in a gate's own that its commands write to."""
+    folder = out / "written"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

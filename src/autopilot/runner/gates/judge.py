@@ -39,8 +39,7 @@ def early_end(exit_: Exit) -> Finding | None:
     if exit_.stopped == "output-ceiling":
         return Finding(Verdict.FAILED, "output-ceiling", "it printed more than may be kept and was stopped")
     if exit_.stopped == RESOURCE_LIMIT:
-        reason = "it used more memory, or more processes, than [sandbox] allows, and was ended"
-        return Finding(Verdict.FAILED, RESOURCE_LIMIT, reason)
+        return Finding(Verdict.FAILED, RESOURCE_LIMIT, f"it used {exit_.limit} and was ended")
     if exit_.stopped:
         return Finding(Verdict.ERROR, "stopped", f"the run was stopped: {exit_.stopped}")
     if exit_.signal is not None:

@@ -6,23 +6,25 @@ Must not add a package, and must not skip the restore when the lock, the command
 from __future__ import annotations
 
 import hashlib
+import sys
 from typing import TYPE_CHECKING
 
 from autopilot.config.removal import remove_tree
+from autopilot.runner.gates.context import SETUP_HOME
 from autopilot.runner.gates.files import UnreadableError, command_digest, digest_of, log_end
 from autopilot.runner.gates.judge import Finding, early_end
 from autopilot.runner.gates.record import shown
-from autopilot.runner.stacks.stack import ENVIRONMENT, NotNeeded
+from autopilot.runner.stacks.stack import ENVIRONMENT, Command, NotNeeded
 from autopilot.schemas.gate import Verdict
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from autopilot.runner.gates.context import GateContext
-    from autopilot.runner.stacks.stack import Command
 
 NAME = "setup"
 
 _LOCK_FILES = ("uv.lock", "package-lock.json", "npm-shrinkwrap.json")
-_MARK = "restored"
 _ADVICE = (
     "hosts it needs go into registry_hosts of [network], variables, such as a file of certificates, into "
     "env_pass of its [[repo]]"
@@ -30,8 +32,12 @@ _ADVICE = (
 _SHOWN_REFUSED = 5
 
 
+# Modes by the umask: with them GNU cp copies access lists, which the filter of system calls refuses.
+_KEEPING = "-p" if sys.platform == "darwin" else "--preserve=timestamps"
+
+
 def restore(ctx: GateContext) -> Finding | None:
-    """Run the set-up command unless this very set-up is in place already.
+    """Run the set-up command unless this very set-up is in place already; give the tests a HOME like its own.
 
     Returns:
         None when the checkout is ready, else why not.
@@ -40,11 +46,12 @@ def restore(ctx: GateContext) -> Finding | None:
     plan = ctx.stack.setup(place)
     if isinstance(plan, NotNeeded):
         return None
-    mark, wanted = ctx.scratch / _MARK, _fingerprint(ctx, plan)
+    mark, wanted = _mark(ctx), _fingerprint(ctx, plan)
     if ctx.producer == "run" and mark.is_file() and mark.read_text(encoding="ascii") == wanted:
-        return None
+        return _furnish(ctx, place.out)
     mark.unlink(missing_ok=True)
-    remove_tree(ctx.scratch / ENVIRONMENT)
+    for name in (ENVIRONMENT, SETUP_HOME):
+        remove_tree(ctx.scratch / name)
     exit_, refused = ctx.restore(plan, place.out, name="output")
     if (early := early_end(exit_)) is not None:
         return Finding(early.verdict, "setup-failed", f"set-up: {early.reason}")
@@ -53,9 +60,27 @@ def restore(ctx: GateContext) -> Finding | None:
         told = f" it was refused {', '.join(refused[:_SHOWN_REFUSED])};" if refused else ""
         reason = f"set-up ended with exit code {exit_.code};{told} {_ADVICE}\n{tail}"
         return Finding(Verdict.FAILED, "setup-failed", reason)
-    ctx.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     mark.write_text(wanted, encoding="ascii")
+    return _furnish(ctx, place.out)
+
+
+def _furnish(ctx: GateContext, out: Path) -> Finding | None:
+    """Copy what set-up left in its HOME, such as a browser, to the tests'; a command of the cell does it."""
+    own = ctx.scratch / SETUP_HOME
+    if not own.is_dir() or not any(own.iterdir()):
+        return None
+    exit_ = ctx.run(Command(("cp", "-R", _KEEPING, f"{own}/.", f"{ctx.env['HOME']}/")), out, name="home")
+    if (early := early_end(exit_)) is not None:
+        return Finding(early.verdict, "setup-failed", f"the HOME of set-up: {early.reason}")
+    if exit_.code != 0:
+        reason = f"what set-up left in its HOME could not be copied\n{shown(log_end(exit_.output))}"
+        return Finding(Verdict.FAILED, "setup-failed", reason)
     return None
+
+
+def _mark(ctx: GateContext) -> Path:
+    """Name the file that says what is restored: beside `scratch`, for a set-up command writes in there."""
+    return ctx.scratch.with_name(f"{ctx.scratch.name}.sha256")
 
 
 def _fingerprint(ctx: GateContext, plan: Command) -> str:

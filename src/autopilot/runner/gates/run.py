@@ -5,6 +5,7 @@ Must not raise for anything the repository does, and must not let a gate be gree
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config.removal import remove_tree
@@ -64,9 +65,10 @@ def feedback(records: tuple[GateRecord, ...]) -> str:
 
 
 def _empty(ctx: GateContext) -> None:
-    """Make the round's folder anew, so that nothing in it is older than the round."""
-    remove_tree(ctx.reports)
-    ctx.reports.mkdir(mode=0o700, parents=True)
+    """Make the round's folder and HOME anew: what an earlier round's tests left there counts for nothing."""
+    for folder in (ctx.reports, Path(ctx.env["HOME"])):
+        remove_tree(folder)
+        folder.mkdir(mode=0o700, parents=True)
 
 
 def _unset(ctx: GateContext, name: str, broken: Finding) -> GateRecord:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.grammar import NIL
 from autopilot.runner.guard.names import fold
 from autopilot.runner.guard.verdict import Refused
 
@@ -155,6 +156,8 @@ class Act:
                     "installed-package",
                     f"{word.text!r} belongs to an installed package; run tools by their name",
                 )
+            if self.places.is_missing(spot.path):
+                raise Refused("not-there", f"{word.text!r} is not there; a program is one of the repository")
             if self.is_written(spot.path) or self.places.is_new(spot.path):
                 raise Refused(
                     "made-by-the-run",
@@ -175,6 +178,17 @@ class Act:
                 raise Refused(
                     "made-by-the-run", f"{word.text!r} is no tool that was installed before the run"
                 )
+
+    def unmade(self, word: Word) -> None:
+        """A file steers a tool.
+
+        Raises:
+            Refused: this run made it.
+        """
+        if any(self.is_written(spot.path) for spot in self._spots(word)):
+            raise Refused(
+                "made-by-the-run", f"{word.text!r} was written by this run; a tool goes by the project's own"
+            )
 
     def is_root(self, word: Word) -> bool:
         """Whether a word names the worktree or the temporary folder itself, from some folder."""
@@ -253,7 +267,9 @@ class Act:
     def _spots(self, word: Word) -> list[Spot]:
         if word.is_computed:
             raise Refused("computed-path", "a path is written out, not computed")
-        return [self.places.spot(word.text, word.pattern, folder) for folder in self.folders]
+        # `app/[slug]` is what it says where no folder has a name of one of these letters.
+        ways = (word.pattern, None) if NIL in (word.pattern or "") else (word.pattern,)
+        return [self.places.spot(word.text, way, folder) for folder in self.folders for way in ways]
 
     def _check_name(self, spot: Spot, shown: str) -> None:
         if self.places.is_under(spot, self.places.protected):

@@ -14,7 +14,9 @@ from autopilot.runner.guard.verdict import Refused
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-_ADDRESS = re.compile(r"https://(?P<host>[A-Za-z0-9.-]+)(?P<path>[/?#][A-Za-z0-9._~:/?#@!&'()*+,;=%-]*)?")
+_ADDRESS = re.compile(
+    r"https://(?P<host>[A-Za-z0-9.-]+)(?P<path>/[A-Za-z0-9._~:/?#@!&'()*+,;=%-]*|[?#][A-Za-z0-9._~:/?#!&'()*+,;=%-]*)?"
+)
 # Whatever some resolver takes for a number: 127.1, 0x7f.1, 2130706433.
 _NUMERIC = re.compile(r"[0-9.]+|(0[xX][0-9A-Fa-f]*\.?)+.*")
 _MAX = 2048

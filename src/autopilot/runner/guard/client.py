@@ -22,6 +22,7 @@ def main(words: list[str]) -> int:
     """Ask and give the exit code; every fault leaves by an exception, which the caller turns into 2."""
     seconds = min(float(words[2]), DEADLINE_S) if len(words) > 2 else DEADLINE_S  # noqa: PLR2004 - argv
     _signal.signal(_signal.SIGALRM, _late)
+    _signal.pthread_sigmask(_signal.SIG_UNBLOCK, (_signal.SIGALRM,))
     _signal.setitimer(_signal.ITIMER_REAL, seconds)
     event = _all_of(lambda: read(0, CHUNK_BYTES))
     folder, slash, name = words[1].rpartition("/")

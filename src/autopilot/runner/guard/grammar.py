@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 8192
 MAX_COMMANDS = 40
 # Marks of wildcards in a pattern; no command holds these characters.
-ANY, ONE = "\x01", "\x02"
+ANY, ONE, NIL = "\x01", "\x02", "\x03"
+"""Any text, one letter, and a place that stands for nothing: the rest of `[abc]` behind its mark."""
 BLANK = " \t"
 PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./^-")
 END_OF_WORD = frozenset(" \t\n;|&<>")
@@ -89,6 +90,7 @@ _REASONS: Mapping[str, str] = {
     "substitution": "nothing is substituted; run the inner command by itself and use what it printed. A "
     "commit message goes into git commit -F - <<'EOF'",
     "subshell": "no subshells, functions or groups; join plain commands by && or ;",
+    "history": "no line of the history is called back; write the command out",
     "quote-open": "a quote is not closed",
     "escape": "a backslash stands before one printable ASCII character, or ends a line after a blank",
     "line-in-word": "a line is continued inside a word; put a blank before the backslash at its end",

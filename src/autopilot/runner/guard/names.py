@@ -35,13 +35,13 @@ class _Piece(NamedTuple):
     beginning: str
     marked: str | None
 
-    def may_be(self, part: str, shape: re.Pattern[str] | None) -> bool:
-        """Whether a part of a path, whose shape is given if it has wildcards, could become it."""
-        if shape is None:
+    def may_be(self, part: str) -> bool:
+        """Whether a part of a path, which may have wildcards, could become it."""
+        if ANY not in part and ONE not in part:
             return part in self.likely or (self.marked is not None and may_meet(self.marked, part))
-        is_open = part.startswith((ANY, ONE))
-        if any(shape.fullmatch(name) and not (is_open and name.startswith(".")) for name in self.likely):
+        if any(may_meet(name, part) for name in self.likely):
             return True
+        is_open = part.startswith((ANY, ONE))
         return bool(self.marked and self.beginning) and not is_open and may_meet(self.marked or "", part)
 
 
@@ -64,29 +64,17 @@ class Names:
         path = "/".join(parts)
         if ANY not in path and ONE not in path:
             return self._regex.search(path) is not None
-        known = tuple(map(_wild, parts))
         return any(
-            _begins(pattern, known[start:]) for start in range(len(known)) for pattern in self._patterns
+            _begins(pattern, parts[start:]) for start in range(len(parts)) for pattern in self._patterns
         )
 
     def may_lie_in(self, parts: Parts) -> bool:
         """Whether a folder is the beginning of a name, so that what is named lies in it."""
-        known = tuple(map(_wild, parts))
         return not parts or any(
-            _begins(pattern[:length], known[-length:])
+            _begins(pattern[:length], parts[-length:])
             for pattern in self._patterns
             for length in range(1, len(pattern))
         )
-
-
-_Known = tuple[str, re.Pattern[str] | None]
-
-
-def _wild(part: str) -> _Known:
-    """Give a part with its shape; None when it has no wildcard."""
-    if ANY not in part and ONE not in part:
-        return part, None
-    return part, re.compile(re.escape(part).replace(ANY, ".*").replace(ONE, "."))
 
 
 def _parts(pattern: str) -> Parts:
@@ -104,9 +92,9 @@ def _shape(part: str) -> str:
     return re.escape(part).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
 
 
-def _begins(pattern: tuple[_Piece, ...], parts: tuple[_Known, ...]) -> bool:
+def _begins(pattern: tuple[_Piece, ...], parts: Parts) -> bool:
     return len(pattern) <= len(parts) and all(
-        piece.may_be(part, shape) for piece, (part, shape) in zip(pattern, parts, strict=False)
+        piece.may_be(part) for piece, part in zip(pattern, parts, strict=False)
     )
 
 
@@ -114,6 +102,9 @@ def may_meet(one: str, other: str) -> bool:
     """Whether some file name matches both, each of which may hold marked wildcards."""
     if other.startswith((ANY, ONE)) and one.startswith("."):
         return False  # a wildcard at the beginning of a name does not stand for a dot: bash(1), dotglob
+    beginnings = one[:1] + other[:1]
+    if len(beginnings) == 2 and beginnings[0] != beginnings[1] and not {ANY, ONE} & set(beginnings):  # noqa: PLR2004
+        return False
     reached = {(0, 0)}
     waiting = [(0, 0)]
     while waiting:

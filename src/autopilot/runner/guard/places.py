@@ -11,7 +11,7 @@ import posixpath
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from autopilot.runner.guard.grammar import ANY, ONE
+from autopilot.runner.guard.grammar import ANY, NIL, ONE
 from autopilot.runner.guard.names import Names, fold
 from autopilot.runner.guard.verdict import Refused
 
@@ -72,10 +72,13 @@ class Places:
         depth = text.count("/")
         if not text or len(text) > _MAX_PATH or depth > _MAX_DEPTH or "\0" in text or "://" in text:
             raise Refused("not-a-path", f"{shown!r} is no file; give a path inside the worktree")
-        marked = text if pattern is None else pattern
+        marked = text if pattern is None else pattern.replace(NIL, "")
         lexical = posixpath.normpath(posixpath.join(base, marked))
         real = os.path.realpath(posixpath.join(base, marked))
         inside = self._inside(lexical, self.worktree, self.tmp)
+        if inside is None:
+            # By its own name too: tools that follow links tell an agent that one.
+            inside = self._inside(lexical, self.worktree, self._real_tmp)
         really = self._inside(real, self._real_worktree, self._real_tmp)
         if inside is None:
             raise Refused(
@@ -121,6 +124,10 @@ class Places:
         except OSError:
             return False
 
+    def is_missing(self, path: str) -> bool:
+        """Whether a run is under way, and nothing lies there: what is there by then was made by it."""
+        return self._started_ns is not None and not os.path.lexists(path)
+
     def new_names(self, folder: str) -> set[str]:
         """List what lies in a folder and was made or changed since the run began."""
         if self._started_ns is None:
@@ -144,6 +151,11 @@ class Places:
         return os.path.isdir(path)  # noqa: PTH112 - no Path: this is the hot path
 
     @staticmethod
+    def is_file(path: str) -> bool:
+        """Whether a file lies there now, or a link leads to one."""
+        return os.path.isfile(path)  # noqa: PTH113 - as above
+
+    @staticmethod
     def exists(path: str) -> bool:
         """Whether anything lies there, be it a dangling link."""
         return os.path.lexists(path)
@@ -155,7 +167,8 @@ class Places:
 
     def is_plain_folder(self, path: str) -> bool:
         """Whether no symbolic link lies between the worktree or tmp and a folder of it."""
-        for root, real in ((self.worktree, self._real_worktree), (self.tmp, self._real_tmp)):
+        real_tmp = self._real_tmp
+        for root, real in ((self.worktree, self._real_worktree), (self.tmp, real_tmp), (real_tmp, real_tmp)):
             if path == root or path.startswith(root + "/"):
                 return os.path.realpath(path) == real + path[len(root) :]
         return False

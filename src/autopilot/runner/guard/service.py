@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from autopilot.config.address import short_address
+from autopilot.config.threads import begin, start
 from autopilot.runner.guard.event import is_start, request_of
 from autopilot.runner.guard.judge import Guard
 from autopilot.runner.guard.verdict import Decision, Refused
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
     from autopilot.runner.guard.verdict import GuardContext, GuardRequest
 
 DEADLINE_S = 5.0
-MAX_EVENT_BYTES = 32 * 1024 * 1024
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+MAX_ASKERS = 32
+"""Questions that arrive at one time; whatever runs in the sandbox can ask."""
 CHUNK_BYTES = 65536
 MAX_REMEMBERED = 500
 MAX_ABOUT_CHARS = 1000
+MAX_USES = 200_000
+"""Uses of tools that are remembered by name; what comes after them counts as not asked about."""
 YES = b"allow\n"
 NO = b"block\n"
 FAULT = Decision(allowed=False, code="guard-fault", reason="the guard failed, so this is refused")
@@ -65,6 +70,8 @@ class GuardService:
         self._written: frozenset[str] = frozenset()
         self._blocked: list[Blocked] = []
         self._asked = 0
+        self._allowed: set[str] = set()
+        self._turn = threading.Lock()
         self._server = _Server(self)
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.1,), name="guard", daemon=True
@@ -76,7 +83,7 @@ class GuardService:
             self._server.socket.bind(address)
         self.socket.chmod(0o600)
         self._server.server_activate()
-        self._thread.start()
+        start(self._thread)
         return self
 
     def __exit__(
@@ -99,6 +106,11 @@ class GuardService:
         with self._lock:
             return self._asked
 
+    def has_allowed(self, use_id: str) -> bool:
+        """Tell whether this one use of a tool was asked about, and allowed."""
+        with self._lock:
+            return use_id in self._allowed
+
     @property
     def written(self) -> frozenset[str]:
         """What the run wrote, as far as it was asked for."""
@@ -107,19 +119,21 @@ class GuardService:
 
     def answer(self, event: bytes, *, since_s: float) -> bytes:
         """Answer one event that began to arrive at a moment of the monotonic clock."""
-        if is_start(event):
-            return YES
-        tool, about, decision = "", "", FAULT
-        try:
-            request = request_of(event, self.written)
-            tool, about = request.tool, _about(request)
-            decision = self._decide(request)
-        except Refused as refused:
-            decision = Decision(allowed=False, code=refused.code, reason=refused.reason)
-        finally:
-            if self._clock.monotonic_s() - since_s > self.deadline_s:
-                decision = Decision(allowed=False, code="too-late", reason="the guard took too long")
-            self._note(tool, about, decision)
+        # One at a time: an event taken apart may be a hundred times its size.
+        with self._turn:
+            if is_start(event):
+                return YES
+            tool, about, use_id, decision = "", "", "", FAULT
+            try:
+                request = request_of(event, self.written)
+                tool, about, use_id = request.tool, _about(request), request.use_id
+                decision = self._decide(request)
+            except Refused as refused:
+                decision = Decision(allowed=False, code=refused.code, reason=refused.reason)
+            finally:
+                if self._clock.monotonic_s() - since_s > self.deadline_s:
+                    decision = Decision(allowed=False, code="too-late", reason="the guard took too long")
+                self._note(tool, about, decision, use_id=use_id)
         if decision.allowed:
             return YES
         return NO + f"refused ({decision.code}): {decision.reason}\n".encode(errors="replace")
@@ -131,11 +145,13 @@ class GuardService:
         """Give the moment from which a question is timed."""
         return self._clock.monotonic_s()
 
-    def _note(self, tool: str, about: str, decision: Decision) -> None:
+    def _note(self, tool: str, about: str, decision: Decision, *, use_id: str) -> None:
         with self._lock:
             self._asked += 1
             if decision.allowed:
                 self._written |= decision.writes
+                if use_id and len(self._allowed) < MAX_USES:
+                    self._allowed.add(use_id)
             elif len(self._blocked) < MAX_REMEMBERED:
                 self._blocked.append(Blocked(tool, decision.code, decision.reason, about))
 
@@ -152,6 +168,7 @@ class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
     def __init__(self, service: GuardService) -> None:
         super().__init__("", _Handler)
         self.service = service
+        self.places = threading.BoundedSemaphore(MAX_ASKERS)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
 
     def fileno(self) -> int:
@@ -165,6 +182,11 @@ class _Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
 
     def get_request(self) -> tuple[socket.socket, str]:
         return self.socket.accept()[0], "agent"
+
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - typeshed's own types
+        """Answer in a thread of its own; where there is none, the asker is hung up on, and so refused."""
+        asked = (request, client_address)
+        begin(threading.Thread(target=self.process_request_thread, args=asked, daemon=True))
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ANN401, ARG002 - typeshed's own
         """Refuse after a fault; the asker may be gone."""
@@ -181,6 +203,15 @@ class _Handler(socketserver.BaseRequestHandler):
     server: _Server
 
     def handle(self) -> None:
+        if not self.server.places.acquire(blocking=False):
+            self.request.sendall(NO + b"refused (busy): too many questions at one time; ask again\n")
+            return
+        try:
+            self._answer()
+        finally:
+            self.server.places.release()
+
+    def _answer(self) -> None:
         service, conn = self.server.service, self.request
         since_s = service.now_s()
         conn.settimeout(service.deadline_s)

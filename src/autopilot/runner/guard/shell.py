@@ -6,16 +6,18 @@ Must not accept what the lexer or the policy of a program did not accept, and ru
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from autopilot.runner.guard.act import Act
 from autopilot.runner.guard.lexer import parse
 from autopilot.runner.guard.names import fold
-from autopilot.runner.guard.policy.forms import Call
+from autopilot.runner.guard.policy.forms import Call, Form
+from autopilot.runner.guard.policy.listed import read_only
 from autopilot.runner.guard.policy.programs import OWN_PROGRAM, POLICIES
 from autopilot.runner.guard.policy.refusals import WHY_NOT
+from autopilot.runner.guard.policy.variables import check_variable
 from autopilot.runner.guard.verdict import Refused
+from autopilot.schemas.never import program_fault
 
 if TYPE_CHECKING:
     from autopilot.runner.guard.grammar import Simple
@@ -32,9 +34,13 @@ _LEADING = frozenset(
         "md5sum", "sha1sum", "sha256sum",
     }
 )  # fmt: skip
+_QUESTIONS = (["--version"], ["--help"])
 _SAYS_A_STATUS = frozenset({"echo", "printf", "test", "[", "exit"})
-_LOCALE = re.compile(r"[A-Za-z0-9_.,:@/+=-]*")
-_DURATION = re.compile(r"[0-9]+(\.[0-9]+)?[smh]?")
+_TIMEOUT = Form(
+    "-v -k:duration -s:word --kill-after=duration --signal=word --foreground --preserve-status --verbose",
+    "duration text*",
+    stops=True,
+)
 _MAX_FOLDERS = 6
 
 
@@ -119,14 +125,17 @@ def _change_folder(command: Simple, act: Act) -> frozenset[str]:
 def _judge(command: Simple, act: Act) -> str:
     """Judge one command and give the name of the program that it comes down to."""
     for name, value in command.assignments:
-        if name not in act.context.variables or not _LOCALE.fullmatch(value):
-            allowed = ", ".join(sorted(act.context.variables))
-            raise Refused("variable", f"{name} is not set in front of a command; accepted: {allowed}")
+        check_variable(act, name, value)
     _judge_redirects(command, act)
     call = _unwrapped(Call(command.argv[0].text, command.argv[1:], act, command.heredoc))
     name = _program(call, command)
     _check_words(call, name)
     if (call.name, *(word.text for word in call.args)) in act.context.commands:
+        return name
+    if name in POLICIES and name != OWN_PROGRAM and [word.text for word in call.args] in _QUESTIONS:
+        return name
+    if name not in POLICIES and name in call.act.context.programs and program_fault(name) is None:
+        read_only(call._replace(name=name))
         return name
     if name not in POLICIES:
         raise Refused(
@@ -154,12 +163,13 @@ def _unwrapped(call: Call) -> Call:
     """Look through `timeout N`."""
     if call.name.rpartition("/")[2] != "timeout":
         return call
-    if len(call.args) <= 1 or not _DURATION.fullmatch(call.args[0].text) or call.args[1].text.startswith("-"):
+    operands = _TIMEOUT.read(call).operands
+    if len(operands) <= 1 or operands[1].text.startswith("-"):
         raise Refused("timeout", "timeout takes a time and a command: timeout 60 pytest -q")
-    inner = call.args[1]
+    inner = operands[1]
     if inner.pattern is not None or inner.is_computed:
         raise Refused("computed-command", "the name of a command must be written out")
-    return _unwrapped(call.after(2, inner.text))
+    return _unwrapped(call.after(len(call.args) - len(operands) + 2, inner.text))
 
 
 def _program(call: Call, command: Simple) -> str:

@@ -17,6 +17,8 @@ PROTECTED = (
     ".github/actions/**", ".gitlab-ci.yml", ".circleci/**", ".vscode/**", ".idea/**", ".mcp.json", ".npmrc",
     ".yarnrc*", ".yarn/**", ".pnpmfile.cjs", ".envrc", ".gitmodules", ".gitconfig", ".husky/**",
     ".pre-commit-config.yaml", ".autopilot.toml", "**/.env*",
+    ".gitlab/ci/**", ".travis.y*ml", ".buildkite/**", ".drone.y*ml", ".devcontainer/**", ".lfsconfig",
+    ".mvn/**", ".cargo/config*", ".bundle/config", ".mise.toml", ".tool-versions",
 )  # fmt: skip
 MANIFESTS = (
     "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "Pipfile", "Cargo.toml",
@@ -45,8 +47,12 @@ class GuardContext:
     manifests: tuple[str, ...] = MANIFESTS
     lockfiles: tuple[str, ...] = LOCKFILES
     mcp_tools: frozenset[str] = frozenset()
+    programs: frozenset[str] = frozenset()
+    """Programs that the operator lists as reading what they are given."""
     commands: tuple[tuple[str, ...], ...] = ()
     """The repository's own commands, word for word, from the policy of the base commit."""
+    max_read_bytes: int = 0
+    """How much of a file a tool may read at once; 0 = any amount."""
     started_ns: int | None = None
     """When the run began, to know by its inode's time a program that was made since."""
 
@@ -62,6 +68,8 @@ class GuardRequest:
     """Where a shell would run; None: in the worktree."""
     written: frozenset[str] = frozenset()
     """What this run wrote so far: paths, absolute or below the worktree."""
+    use_id: str = ""
+    """The client's own name of this one use, which its stream repeats; empty where it gives none."""
 
 
 @dataclass(frozen=True, slots=True)

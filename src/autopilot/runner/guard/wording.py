@@ -6,6 +6,7 @@ Source: bash(1), QUOTING and PATHNAME EXPANSION.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import (
@@ -13,6 +14,7 @@ from autopilot.runner.guard.grammar import (
     BRACED,
     END_OF_WORD,
     ESCAPABLE,
+    NIL,
     NOT_PLAIN,
     ONE,
     PLAIN,
@@ -25,6 +27,11 @@ if TYPE_CHECKING:
 
 # A bracket is a wildcard only where its partner follows, so it waits with a second character behind it.
 _MARKS: Mapping[str, str] = {"*": ANY, "?": ONE, "[": "[\0", "]": "]\0"}
+
+# Behind `$` in double quotes these begin no expansion: it stands for itself. Source: bash(1), EXPANSION.
+_ENDS_NO_NAME = frozenset('" |)/.,%:;&=')
+# A shell that keeps a history puts an earlier line there. Source: bash(1), HISTORY EXPANSION.
+_EVENT = re.compile(r"!(?:[!?#]|-?[0-9])")
 
 
 def read_word(text: str, start: int) -> tuple[Word, int]:
@@ -63,6 +70,8 @@ class _WordReader:
         return Word("".join(text), _pattern(wild), is_computed)
 
     def _piece(self, char: str, before: str) -> tuple[str, bool]:
+        if char == "!" and not before and _EVENT.match(self._text, self.at):
+            raise refusal("history")
         if char in PLAIN or (char == "#" and before) or char == "!":
             self.at += 1
             return char, False
@@ -109,6 +118,9 @@ class _WordReader:
                 inside.append("0")
                 is_computed = True
                 self.at += 2
+            elif char == "$" and follows and follows in _ENDS_NO_NAME:
+                inside.append(char)
+                self.at += 1
             elif char in "$`":
                 raise refusal("substitution" if char == "`" or follows == "(" else "expansion")
             else:
@@ -138,12 +150,31 @@ class _WordReader:
 def _pattern(wild: list[str]) -> str | None:
     """Give the word with its wildcards marked, as long as the word itself; None when it has none."""
     marked = list(wild)
-    opened: int | None = None
-    for index, part in enumerate(wild):
-        if part == "[\0" and opened is None:
-            opened = index
-        elif part == "]\0" and opened is not None and index > opened + 1:
-            marked[opened : index + 1] = [ANY] * (index + 1 - opened)
-            opened = None
+    index = 0
+    while index < len(wild):
+        if wild[index] != "[\0":
+            index += 1
+            continue
+        end = _end_of_set(wild, index)
+        if end is not None:  # one letter of a set, or the name of a route: [slug]
+            marked[index : end + 1] = [ONE, *[NIL] * (end - index)]
+        elif "]\0" in wild[index:]:  # it is not certain where the set ends
+            end = len(wild) - 1 - wild[::-1].index("]\0")
+            marked[index : end + 1] = [ANY] * (end + 1 - index)
+        else:
+            end = index
+        index = end + 1
     flat = "".join(part[0] for part in marked)
     return flat if ANY in flat or ONE in flat else None
+
+
+def _end_of_set(wild: list[str], start: int) -> int | None:
+    """Find the bracket that ends a plain set of letters, such as [a-z] or [!x]."""
+    for index in range(start + 1, len(wild)):
+        part = wild[index]
+        if part == "]\0":
+            letters = wild[start + 1 : index]
+            return index if letters and letters not in (["!"], ["^"]) else None
+        if len(part) != 1 or not (part.isalnum() or part in "_-.!^"):
+            return None
+    return None

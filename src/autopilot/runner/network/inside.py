@@ -38,13 +38,17 @@ def forwarder_file() -> Path:
     return Path(str(resources.files(_PACKAGE) / _FORWARDER))
 
 
+_OWN_LOOPBACK = "localhost,127.0.0.1,::1"
+"""What a program starts there, and asks, is beside it: the proxy would refuse it."""
+
+
 def proxy_environment(port: int = PORT) -> dict[str, str]:
     """Name the proxy at this port of the loopback in every way that programs look for one."""
     url = f"http://127.0.0.1:{port}"
     names = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
     return {
         **{name: url for upper in names for name in (upper, upper.lower())},
-        "NO_PROXY": "",
-        "no_proxy": "",
+        "NO_PROXY": _OWN_LOOPBACK,
+        "no_proxy": _OWN_LOOPBACK,
         "NODE_USE_ENV_PROXY": "1",
     }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from autopilot.config.address import short_address
 from autopilot.config.threads import start
+from autopilot.runner.network.carried import Carried
 from autopilot.runner.network.ends import Ends
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.refused import Refusals
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from autopilot.runner.network.broker import Broker
     from autopilot.runner.network.policy import Policy
 
 MAX_VISITS = 64
@@ -41,6 +43,7 @@ class Gate:
 
     policy: Policy
     operator: Operator = field(default_factory=Operator)
+    broker: Broker | None = None
 
 
 class Outlet:
@@ -51,7 +54,7 @@ class Outlet:
     ) -> None:
         """Say where it listens and what may pass; nothing is opened yet."""
         self.socket = path
-        self.refusals = Refusals()
+        self.refusals, self.carried = Refusals(), Carried()
         self._gate, self._idle_s = gate, idle_s
         self._room = threading.BoundedSemaphore(max_visits)
         self._ends = Ends()
@@ -140,7 +143,16 @@ class Outlet:
         try:
             # One end broke off: the other is let go.
             with self._ends.kept(client), contextlib.suppress(OSError):
-                Visit(client, gate.policy, gate.operator, self.refusals, self._ends, self._idle_s).serve()
+                Visit(
+                    client,
+                    gate.policy,
+                    gate.operator,
+                    self.refusals,
+                    self._ends,
+                    self._idle_s,
+                    gate.broker,
+                    self.carried,
+                ).serve()
         finally:
             self._room.release()
             self._gone(threading.current_thread())

@@ -20,20 +20,43 @@ LOOPBACK = "127.0.0.1"
 _HERE = frozenset({LOOPBACK, "localhost"})
 
 
-def agent_policy(network: NetworkSpec, services: Iterable[str]) -> Policy:
+def agent_policy(
+    network: NetworkSpec, services: Iterable[str], *, brokered: Endpoint | None = None
+) -> Policy:
     """List the service of an agent, by its addresses, and the hosts that it may read from.
+
+    Args:
+        network: what the operator lists for all agents.
+        services: addresses of the agent's own.
+        brokered: what is reached through the key broker alone, and so in no other way.
 
     Raises:
         ConfigError: `service-unreadable`: an address of the service is none.
     """
-    own = [_service(url) for url in services]
+    closed = brokered.target.host if brokered and brokered.target.host not in _HERE else None
+    own = [each for each in map(service, services) if each.target.host != closed]
+    own = [each for each in own if brokered is None or not is_same(each, brokered)]
     here = [_at_loopback(each) for each in own if each.target.host in _HERE]
-    return Policy((*own, *here, *reading_from(network.static_hosts, near=network.internal_hosts)))
+    listed = [host for host in network.static_hosts if host != closed]
+    return Policy((*own, *here, *reading_from(listed, near=network.internal_hosts)), closed)
 
 
-def restore_policy(network: NetworkSpec) -> Policy:
-    """List the registries, and nothing else."""
-    return Policy(reading_from(network.registry_hosts, near=network.internal_hosts))
+def restore_policy(network: NetworkSpec, named: Iterable[Target] = ()) -> Policy:
+    """List the registries, and nothing else.
+
+    Args:
+        network: what the operator lists.
+        named: what the base commit names; read from by TLS only.
+    """
+    near = frozenset(network.internal_hosts)
+    locked = (Endpoint(target=each, is_tls=True, may_be_near=each.host in near) for each in named)
+    return Policy((*reading_from(network.registry_hosts, near=near), *locked))
+
+
+def is_same(one: Endpoint, other: Endpoint) -> bool:
+    """Tell whether two addresses are of one service: this machine has two names."""
+    both = {one.target.host, other.target.host}
+    return one.target.port == other.target.port and (len(both) == 1 or both <= _HERE)
 
 
 def loopback_ports(policy: Policy) -> tuple[int, ...]:
@@ -41,7 +64,12 @@ def loopback_ports(policy: Policy) -> tuple[int, ...]:
     return tuple(each.target.port for each in policy.endpoints if each.target.host == LOOPBACK)
 
 
-def _service(url: str) -> Endpoint:
+def service(url: str) -> Endpoint:
+    """Read the address of an agent's service.
+
+    Raises:
+        ConfigError: `service-unreadable`: it is none.
+    """
     endpoint = service_at(url)
     if endpoint is None:
         what = f"the service of the agent has the address {url!r}, which is no http or https address"

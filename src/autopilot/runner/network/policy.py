@@ -53,9 +53,10 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The list."""
+    """The list. `brokered` is a host that is reached in another way: by calls that the key broker signs."""
 
     endpoints: tuple[Endpoint, ...] = ()
+    brokered: str | None = None
 
     def judge(self, asked: Asked) -> Way | Refusal:
         """Say where a request goes, or why it does not go anywhere."""
@@ -108,6 +109,8 @@ class Policy:
         found = next((each for each in self.endpoints if each.target == target), None)
         if found is not None:
             return found
+        if target.host == self.brokered:
+            return Refusal("brokered", "the model's service is asked by its base address, not by a tunnel")
         if target.is_address:
             return Refusal("ip-literal", "an address written as a number is never allowed; use the name")
         if target.host in self.names:

@@ -15,12 +15,16 @@ MAX_KINDS = 100
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """One kind of attempt that did not get through. `host` is what the client wrote, shown and cut."""
+    """One kind of attempt that did not get through. `host` is what the client wrote, shown and cut.
+
+    `path` is told of calls to the model's service alone.
+    """
 
     host: str
     port: int
     method: str
     code: str
+    path: str = ""
 
 
 class Refusals:

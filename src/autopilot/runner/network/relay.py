@@ -77,8 +77,8 @@ def relay(
     server.setblocking(False)  # noqa: FBT003 - as above
     with selectors.DefaultSelector() as selector:
         while not down.is_closed:
-            _watch(selector, client, reads=None if is_one_way else up, writes=down)
-            _watch(selector, server, reads=down, writes=up)
+            watch(selector, client, reads=not is_one_way and up.wants_read, writes=bool(down.held))
+            watch(selector, server, reads=down.wants_read, writes=bool(up.held))
             ready = selector.select(idle_s)
             if not ready:
                 return True
@@ -93,11 +93,9 @@ def relay(
     return True
 
 
-def _watch(selector: selectors.BaseSelector, end: socket.socket, *, reads: _Way | None, writes: _Way) -> None:
+def watch(selector: selectors.BaseSelector, end: socket.socket, *, reads: bool, writes: bool) -> None:
     """Ask to be told when an end can do what is wanted of it, and of nothing else."""
-    events = selectors.EVENT_WRITE if writes.held else 0
-    if reads is not None and reads.wants_read:
-        events |= selectors.EVENT_READ
+    events = (selectors.EVENT_READ if reads else 0) | (selectors.EVENT_WRITE if writes else 0)
     known = end in selector.get_map()
     if events and known:
         selector.modify(end, events)

@@ -7,11 +7,13 @@ One request for each connection; what follows it is the business of whoever it w
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import h11
 
+from autopilot.runner.network.carried import Carried
+from autopilot.runner.network.errand import Errand
 from autopilot.runner.network.hello import NoHelloError, server_name
 from autopilot.runner.network.names import Refusal, read_target
 from autopilot.runner.network.policy import Asked
@@ -19,6 +21,9 @@ from autopilot.runner.network.refused import Refused, shown
 from autopilot.runner.network.relay import CHUNK_BYTES, relay
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autopilot.runner.network.broker import Broker
     from autopilot.runner.network.ends import Ends
     from autopilot.runner.network.line import Line, Operator
     from autopilot.runner.network.policy import Policy, Way
@@ -30,6 +35,10 @@ _HEAD_S = 30.0
 _LINGER_S = 1.0
 _VERSIONS = frozenset({b"1.0", b"1.1"})
 _BETWEEN_US = frozenset({b"connection", b"keep-alive", b"host", b"te", b"trailer", b"upgrade"})
+_SAID: Mapping[int, tuple[str, str]] = {
+    403: ("autopilot: ", "Forbidden"),
+    502: ("autopilot got no answer: ", "Bad Gateway"),
+}
 _MALFORMED = Refusal("malformed", "this is no request that a proxy could understand")
 
 
@@ -43,6 +52,8 @@ class Visit:
     refusals: Refusals
     ends: Ends
     idle_s: float
+    broker: Broker | None = None
+    carried: Carried = field(default_factory=Carried)
 
     def serve(self) -> None:
         """Take one request to its end.
@@ -56,20 +67,23 @@ class Visit:
         if request is None:
             return
         if isinstance(request, Refusal):
-            self._refuse(Refused("", 0, "", request.code), request)
+            self.refuse(Refused("", 0, "", request.code), request)
             return
         asked = _asked(request)
+        if self.broker is not None and self.broker.is_meant(asked.target):
+            Errand(self, self.broker).run(parser, request)
+            return
         way = self.policy.judge(asked)
         if isinstance(way, Refusal):
-            self._refuse(_refused(asked, way.code), way)
+            self.refuse(_refused(asked, way.code), way)
             return
         try:
             line = self.operator.call(way.endpoint)
         except OSError as exc:
-            self._answer(502, f"{way.endpoint.target.host} cannot be reached: {exc}")
+            self.answer(502, f"{way.endpoint.target.host} cannot be reached: {exc}")
             return
         if isinstance(line, Refusal):
-            self._refuse(_refused(asked, line.code), line)
+            self.refuse(_refused(asked, line.code), line)
             return
         with self.ends.kept(line.socket):
             rest, _ = parser.trailing_data
@@ -129,7 +143,7 @@ class Visit:
         try:
             head = _head(request, way, line)
         except h11.LocalProtocolError:
-            self._refuse(Refused("", 0, "", _MALFORMED.code), _MALFORMED)
+            self.refuse(Refused("", 0, "", _MALFORMED.code), _MALFORMED)
             return
         is_read_only = not way.endpoint.writes
         relay(
@@ -140,19 +154,32 @@ class Visit:
             is_one_way=is_read_only,
         )
 
-    def _refuse(self, refused: Refused, refusal: Refusal) -> None:
+    def refuse(self, refused: Refused, refusal: Refusal) -> None:
+        """Note it, and say it to whoever asked."""
         self.refusals.add(refused)
-        self._answer(403, refusal.reason, code=refusal.code)
+        self.answer(403, refusal.reason, code=refusal.code)
 
-    def _answer(self, status: int, reason: str, *, code: str = "unreachable") -> None:
-        """Say it, and wait a moment until the other side has read it."""
-        phrase = "Forbidden" if status == 403 else "Bad Gateway"  # noqa: PLR2004 - the status itself
-        text = f"autopilot: {reason}\n".encode("ascii", "backslashreplace")
+    def answer(self, status: int, reason: str, *, code: str = "unreachable") -> None:
+        """Say it, and wait a moment until the other side has read it.
+
+        Only a refusal bears our mark (`agents/refused_host.py`): what is not reached now may be so later.
+        """
+        mark, phrase = _SAID[status]
+        text = f"{mark}{reason}\n".encode("ascii", "backslashreplace")
         head = (
             f"HTTP/1.1 {status} {phrase}\r\nX-Autopilot-Refused: {code}\r\nContent-Type: text/plain\r\n"
             f"Content-Length: {len(text)}\r\nConnection: close\r\n\r\n"
         )
+        self.client.settimeout(_LINGER_S)
         self.client.sendall(head.encode("ascii") + text)
+        self.part()
+
+    def part(self) -> None:
+        """Say that this was all, and wait a moment until the other side has read it.
+
+        Raises:
+            OSError: it has not.
+        """
         self.client.shutdown(socket.SHUT_WR)
         self.client.settimeout(_LINGER_S)
         self.client.recv(CHUNK_BYTES)

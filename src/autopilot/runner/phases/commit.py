@@ -8,16 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.config.rights import give_back
 from autopilot.runner.changes import scope_of
-from autopilot.runner.commit import commit_tree, keep_agents_commits
-from autopilot.runner.failure import RunFailure
-from autopilot.runner.judge import absent_by_sparse_checkout
+from autopilot.runner.commit import commit_tree, keep_agents_commits, left_behind
+from autopilot.runner.failure import RunFailure, reading_the_agents
+from autopilot.runner.leaks import leaks, own_secrets
 from autopilot.runner.message import commit_message
+from autopilot.runner.sparse import absent_by_sparse_checkout
 from autopilot.runner.tripwire import differences, fingerprint
+from autopilot.runner.unfinished import conflicts
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
+    from autopilot.runner.judge import Snapshot
     from autopilot.runner.phases.init import Ready
     from autopilot.runner.shop import Shop
 
@@ -40,22 +44,40 @@ def take(shop: Shop, ready: Ready, *, summary: str) -> Taken:
         RunFailure: the worktree is gone, or how its repository behaves was changed; agent-failed.
         GitError, OSError: our own repository cannot be used.
     """
-    changed = _watch_repositories(shop, ready)
+    with reading_the_agents():
+        _open_again(shop, ready)
+        changed = differences(ready.fingerprint, fingerprint(ready.workspace))
+    _tell_changes(shop, ready, changed)
     if ready.workspace.worktree.is_symlink() or not ready.workspace.worktree.is_dir():
         raise RunFailure(Outcome.AGENT_FAILED, "worktree-gone", "the agent has removed its own worktree")
     if changed:
         raise _tampered(changed)
     ready.judge.renew()
-    kept = keep_agents_commits(ready.judge)
-    snapshot = ready.judge.snapshot(ready.pristine, absent=absent_by_sparse_checkout(ready.judge))
-    shop.notebook.warn((*kept.notes, *snapshot.notes))
-    if snapshot.problems or not snapshot.is_changed:
+    with reading_the_agents():
+        kept = keep_agents_commits(ready.judge)
+        if kept.links:
+            raise _tampered(tuple(f"{name}, a link" for name in kept.links))
+        snapshot = ready.judge.snapshot(ready.pristine, absent=absent_by_sparse_checkout(ready.judge))
+        problems = snapshot.problems or _faults(shop, ready, snapshot)
+    shop.notebook.warn((*kept.notes, *left_behind(kept), *snapshot.notes))
+    if problems or not snapshot.is_changed:
         if kept.shas and not snapshot.is_changed:
             shop.notebook.warn(
                 ["the agent's own commits are kept (judge.git), though its folder shows none of them"]
             )
-        return Taken(None, snapshot.tree, snapshot.problems)
+        return Taken(None, snapshot.tree, problems)
     return Taken(_commit(shop, ready, tree=snapshot.tree, summary=summary), snapshot.tree)
+
+
+def _faults(shop: Shop, ready: Ready, snapshot: Snapshot) -> tuple[str, ...]:
+    """Look for what must not get into a commit; the agent is told, and can take it out."""
+    if not snapshot.is_changed:
+        return ()
+    place, base = ready.judge.place, ready.workspace.base_sha
+    return (
+        *leaks(shop.git, place, base=base, tree=snapshot.tree, secrets=own_secrets(shop.spec.agent)),
+        *conflicts(shop.git, place, base=base, tree=snapshot.tree),
+    )
 
 
 def _commit(shop: Shop, ready: Ready, *, tree: str, summary: str) -> str:
@@ -74,9 +96,15 @@ def _commit(shop: Shop, ready: Ready, *, tree: str, summary: str) -> str:
     return head
 
 
-def _watch_repositories(shop: Shop, ready: Ready) -> tuple[str, ...]:
+def _open_again(shop: Shop, ready: Ready) -> None:
+    """Give ourselves the rights on the folders that were the agent's own; it may have closed them to us."""
+    run_dir, there = shop.spec.run_dir, ready.workspace
+    own = (there.repository / name for name in ("objects", "refs", "logs"))
+    give_back(there.worktree, *own, there.admin, run_dir / "home", run_dir / "tmp")
+
+
+def _tell_changes(shop: Shop, ready: Ready, changed: tuple[str, ...]) -> None:
     """Tell what was done to how the repositories behave; mend the one thing in the user's that we may."""
-    changed = differences(ready.fingerprint, fingerprint(ready.workspace))
     if changed:
         names = ", ".join(changed[:_MAX_NAMED])
         shop.notebook.warn([f"the agent changed the set-up of its repository: {names}"])
@@ -85,7 +113,6 @@ def _watch_repositories(shop: Shop, ready: Ready) -> tuple[str, ...]:
     if told:
         shop.notebook.warn(told)
         shop.tell(Event.CONFIG_RESTORED, what=list(told), whose="user", restored=len(told) > 1)
-    return changed
 
 
 def _tampered(changed: tuple[str, ...]) -> RunFailure:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Protocol
 from autopilot.schemas.errors import ConfigError, TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from autopilot.config.proc import Exit
     from autopilot.runner.sandbox.bounds import Bounds
+    from autopilot.runner.sandbox.cells import Cell, Cells
+    from autopilot.schemas.cell import OpenedKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +41,11 @@ class Confinement:
     ports: tuple[int, ...] = ()
     shares_network: bool = False
 
+    @property
+    def own(self) -> tuple[Path, ...]:
+        """The folders in which something may have been put by what runs in here, now or before."""
+        return (self.cwd, self.home, *self.readable, *self.writable)
+
 
 OWN_LOOPBACK = frozenset({"bubblewrap"})
 """The kinds in which every command has a loopback of its own."""
@@ -52,19 +59,28 @@ class Wrapped:
     env: Mapping[str, str]
     passed: tuple[int, ...] = ()
     """Descriptors that it inherits; closed when it has ended."""
+    kept: tuple[int, ...] = ()
+    """Our own ends of them; closed as well."""
+    on_start: Callable[[int], None] | None = None
+    """What has to be done once it runs; given its number."""
 
 
 class Sandbox(Protocol):
     """One way to lock a program up."""
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> OpenedKind:
         """What the configuration calls it."""
         ...
 
     @property
     def bounds(self) -> Bounds:
         """How much what is inside may use."""
+        ...
+
+    @property
+    def cells(self) -> Cells | None:
+        """Where a control group for each call is made; None where there can be none."""
         ...
 
     def check(self) -> None:
@@ -76,7 +92,13 @@ class Sandbox(Protocol):
         ...
 
     def wrap(
-        self, argv: Sequence[str], env: Mapping[str, str], confinement: Confinement, *, status: int
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        confinement: Confinement,
+        *,
+        status: int,
+        cell: Cell | None = None,
     ) -> Wrapped:
         """Say how the program is started inside.
 
@@ -85,6 +107,7 @@ class Sandbox(Protocol):
             env: its whole environment.
             confinement: what it may touch.
             status: a descriptor on which the sandbox, and nobody inside it, may tell how it went.
+            cell: the control group that the program is to be in before its first instruction.
 
         Raises:
             SandboxError: it cannot be locked up in this way.

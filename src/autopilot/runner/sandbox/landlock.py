@@ -7,27 +7,26 @@ Source: landlock(7); docs/decisions/0119.
 from __future__ import annotations
 
 import json
-import sys
-from dataclasses import dataclass, replace
-from importlib import resources
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.runner.sandbox import system
 from autopilot.runner.sandbox.bounds import UNBOUNDED, Bounds
-from autopilot.runner.sandbox.confinement import SandboxError, Wrapped
+from autopilot.runner.sandbox.confinement import Wrapped
+from autopilot.runner.sandbox.crowd import most_threads
 from autopilot.runner.sandbox.seccomp import call_filter
+from autopilot.runner.sandbox.starter import read_starter, started_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.cells import Cell, Cells
     from autopilot.runner.sandbox.confinement import Confinement
     from autopilot.runner.sandbox.toolchain import Toolchain
+    from autopilot.schemas.cell import OpenedKind
 
-LEAST_ABI = 6
-"""Linux 6.12: before it, what is locked up could signal every process of the user, the daemon too."""
-_PACKAGE, _STARTER = "autopilot.runner.sandbox", "landlock_start.py"
 _DEVICES = tuple(Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty"))
 _LOOSE = 256
 _RESOLVER = Path("/run/systemd/resolve")
@@ -43,21 +42,29 @@ class Landlock:
     masked: tuple[Path, ...] = ()
     nested: bool = False
     bounds: Bounds = UNBOUNDED
-    kind: str = "landlock"
+    cells: Cells | None = None
+    instead: str = ""
+    """Why the stronger one that was asked for first is not there."""
+    kind: OpenedKind = "landlock"
 
     def check(self) -> None:
         """Nothing: it was tried when it was chosen."""
 
     def wrap(
-        self, argv: Sequence[str], env: Mapping[str, str], confinement: Confinement, *, status: int
+        self,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        confinement: Confinement,
+        *,
+        status: int,
+        cell: Cell | None = None,
     ) -> Wrapped:
         """Put our starter before the program, which becomes it; TMPDIR is in its home where it has none."""
-        rules = json.dumps(self._rules(env, confinement), separators=(",", ":"))
-        starter = str(resources.files(_PACKAGE) / _STARTER)
+        rules = json.dumps({**self._rules(env, confinement), **self._bounds(cell)}, separators=(",", ":"))
         scratch = confinement.home / "tmp"
         scratch.mkdir(mode=0o700, exist_ok=True)
         return Wrapped(
-            (sys.executable, "-I", "-S", starter, rules, str(status), *argv), {"TMPDIR": str(scratch), **env}
+            started_by("landlock_start.py", rules, str(status), argv=argv), {"TMPDIR": str(scratch), **env}
         )
 
     def read(self, ended: Exit, told: bytes) -> Exit:
@@ -66,24 +73,17 @@ class Landlock:
         Raises:
             SandboxError: the program was never started.
         """
-        if ended.spawn_error:
-            raise _failed(ended.spawn_error)
-        try:
-            said = json.loads(told) if told else {}
-        except (ValueError, RecursionError):
-            said = {"fault": "it said nothing that can be read"}
-        if "fault" in said:
-            raise _failed(str(said["fault"]))
-        if "exec" in said:
-            return replace(ended, code=None, spawn_error=f"cannot start it in the sandbox: {said['exec']}")
-        return ended
+        return read_starter(ended, told, name="Landlock")
 
     def _rules(self, env: Mapping[str, str], confinement: Confinement) -> Mapping[str, object]:
         home = (self.toolchain.home,) if self.toolchain.home else ()
         hidden = (*self.masked, *home, *self.toolchain.sealed)
-        tools = (*self.toolchain.needed(env.get("PATH", ""), confinement.programs), *self.readable)
+        tools = (
+            *self.toolchain.needed(env.get("PATH", ""), confinement.programs, inside=confinement.own),
+            *self.readable,
+        )
         read, listed = _without((*system.FOLDERS, *tools), hidden)
-        extra = (Path("/proc"), Path("/sys/devices/system/cpu"), Path("/dev"))
+        extra = (Path("/proc"), Path("/sys/devices/system/cpu"))
         own = (*confinement.readable, *((_RESOLVER,) if confinement.shares_network else ()))
         reached = [each for each in (confinement.outlet, confinement.guard_socket) if each]
         program = call_filter(
@@ -91,6 +91,7 @@ class Landlock:
             unix=bool(reached) or confinement.shares_network,
             inet="all" if confinement.shares_network else "stream" if confinement.outlet else "none",
             namespaces=self.nested,
+            others=True,
         )
         return {
             "read": _names((*read, *tools, *extra, *own)),
@@ -99,8 +100,15 @@ class Landlock:
             "network": confinement.shares_network,
             "ports": list(confinement.ports),
             "filter": (program or b"").hex(),
-            "memory": self.bounds.memory_bytes or 0,
         }
+
+    def _bounds(self, cell: Cell | None) -> Mapping[str, object]:
+        memory = 0 if cell is not None and cell.holds_memory else self.bounds.memory_bytes or 0
+        is_counted = cell is not None and cell.holds_processes
+        threads = None if is_counted else most_threads(self.bounds.threads, is_apart=False)
+        joined = str(cell.group.path) if cell is not None else ""
+        file = self.bounds.file_bytes or 0
+        return {"group": joined, "memory": memory, "threads": threads or 0, "file": file}
 
 
 def _without(shown: Iterable[Path], hidden: Sequence[Path]) -> tuple[list[Path], list[Path]]:
@@ -138,8 +146,3 @@ def _split(writable: Sequence[Path], protected: Sequence[Path]) -> Iterator[Path
 
 def _names(places: Iterable[Path]) -> list[str]:
     return list(dict.fromkeys(str(each) for each in places if each.exists()))
-
-
-def _failed(why: str) -> SandboxError:
-    hint = "autopilot doctor tells whether Landlock works here; [sandbox] in docs/security.md"
-    return SandboxError("sandbox-failed", f"the sandbox did not come up: {why}", hint=hint)

@@ -31,11 +31,14 @@ _READ = 1 << 0 | 1 << 2 | 1 << 3
 _LIST = 1 << 3
 _WRITE = _ALL & ~(1 << 6 | 1 << 11)  # all but devices
 _OF_A_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15
-_SCOPE = 3  # abstract sockets and signals
+# Abstract sockets and signals. Before Linux 6.12 what is locked up could signal every process of the user,
+# the daemon too; such a kernel does not know the field and refuses the call (E2BIG), so nothing starts there.
+_SCOPE = 3
 _NO_NEW_PRIVILEGES, _DEATH_SIGNAL, _SECCOMP, _DROP, _SECUREBITS = 38, 1, 22, 24, 28
 _CAPSET: Mapping[str, int] = {"x86_64": 126, "aarch64": 91}
 _LAST_CAPABILITY = 63
 _NO_ROOT = 0x2F
+_GOES_FIRST = "500"  # `GOES_FIRST` of config/cgroup.py
 
 
 def _libc() -> ctypes.CDLL:
@@ -81,6 +84,15 @@ def confine(rules: dict[str, Any]) -> None:
     os.close(ruleset)
 
 
+def bound(limit: int, most: int) -> None:
+    """Lower a limit, 0 = leave it; one that is lower already stays."""
+    if not most:
+        return
+    _, hard = resource.getrlimit(limit)
+    least = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(limit, (least, least))
+
+
 def give_up_powers() -> None:
     """Keep no capability, and none that a program of root's would bring back."""
     with contextlib.suppress(OSError):
@@ -106,14 +118,23 @@ def main(rules_text: str, status_text: str, argv: list[str]) -> int:
     os.set_inheritable(status, False)  # noqa: FBT003 - its signature
     try:
         rules = json.loads(rules_text)
+        if rules["group"]:
+            Path(rules["group"], "cgroup.procs").write_text("0\n", encoding="ascii")
+            Path("/proc/self/oom_score_adj").write_text(_GOES_FIRST, encoding="ascii")
         control(_DEATH_SIGNAL, signal.SIGKILL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        if rules["memory"]:
-            resource.setrlimit(resource.RLIMIT_DATA, (rules["memory"], rules["memory"]))
+        for limit, most in (
+            (resource.RLIMIT_DATA, rules["memory"]),
+            (resource.RLIMIT_NPROC, rules["threads"]),
+            (resource.RLIMIT_FSIZE, rules["file"]),
+        ):
+            bound(limit, most)
         control(_NO_NEW_PRIVILEGES, 1)
         give_up_powers()
         confine(rules)
         filter_calls(bytes.fromhex(rules["filter"]))
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # an interpreter ignores them, and so would its heir
+            signal.signal(number, signal.SIG_DFL)
     except (OSError, ValueError, KeyError) as error:
         os.write(status, json.dumps({"fault": str(error)}).encode())
         return 1

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.cells import Cell, Cells
     from autopilot.runner.sandbox.confinement import Confinement, Wrapped
+    from autopilot.schemas.cell import OpenedKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,8 @@ class Missing:
     why: str
     cure: str
     bounds: Bounds = UNBOUNDED
-    kind: str = "missing"
+    cells: Cells | None = None
+    kind: OpenedKind = "missing"
 
     def check(self) -> None:
         """Refuse.
@@ -39,6 +42,7 @@ class Missing:
         confinement: Confinement,  # noqa: ARG002 - as above
         *,
         status: int,  # noqa: ARG002 - as above
+        cell: Cell | None = None,  # noqa: ARG002 - as above
     ) -> Wrapped:
         """Refuse.
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.sandbox.bounds import UNBOUNDED, Bounds
 from autopilot.runner.sandbox.confinement import Wrapped
+from autopilot.runner.sandbox.starter import read_starter, started_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.cells import Cell, Cells
     from autopilot.runner.sandbox.confinement import Confinement
+    from autopilot.schemas.cell import OpenedKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +23,8 @@ class NoSandbox:
     """Starts the program as it is; see `Sandbox`."""
 
     bounds: Bounds = UNBOUNDED
-    kind: str = "none"
+    cells: Cells | None = None
+    kind: OpenedKind = "none"
 
     def check(self) -> None:
         """Nothing can be missing."""
@@ -31,11 +35,18 @@ class NoSandbox:
         env: Mapping[str, str],
         confinement: Confinement,  # noqa: ARG002 - Sandbox's signature
         *,
-        status: int,  # noqa: ARG002 - as above
+        status: int,
+        cell: Cell | None = None,
     ) -> Wrapped:
-        """Change nothing."""
-        return Wrapped(tuple(argv), env)
+        """Change nothing, but for who joins its control group first."""
+        if cell is None:
+            return Wrapped(tuple(argv), env)
+        return Wrapped(started_by("joined_start.py", str(cell.group.path), str(status), argv=argv), env)
 
-    def read(self, ended: Exit, told: bytes) -> Exit:  # noqa: ARG002 - Sandbox's signature
-        """Take its end as it is."""
-        return ended
+    def read(self, ended: Exit, told: bytes) -> Exit:
+        """Take its end as it is.
+
+        Raises:
+            SandboxError: it could not join its control group.
+        """
+        return read_starter(ended, told, name="it") if told else ended

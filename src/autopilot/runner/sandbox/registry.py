@@ -1,5 +1,6 @@
-"""Every kind of sandbox by its name (`landlock` starts `landlock_start`), and which this machine gives.
+"""Every kind of sandbox by its name, and which this machine gives.
 
+`landlock` starts `landlock_start`, `none` may start `joined_start`.
 Must not choose `none` by itself: where nothing else is left, everything is refused.
 """
 
@@ -10,6 +11,7 @@ import re
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ from autopilot.config import environ, proc
 from autopilot.runner.sandbox import seatbelt, system
 from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.runner.sandbox.bubblewrap import Bubblewrap
+from autopilot.runner.sandbox.cells import Cells
 from autopilot.runner.sandbox.confinement import Confinement, SandboxError
 from autopilot.runner.sandbox.door import run_inside
 from autopilot.runner.sandbox.landlock import Landlock
@@ -40,7 +43,7 @@ _NONE = 'or, to work without any, [sandbox] kind = "none"'
 def open_sandbox(spec: SandboxSpec, clock: Clock) -> Sandbox:
     """Give the sandbox that is wanted, tried out; one that refuses everything where there is none."""
     if spec.kind == "none":
-        return NoSandbox(_bounds(spec))
+        return NoSandbox(Bounds.of_spec(spec), Cells.open(_mark()))
     toolchain = Toolchain(_home(), spec.sealed)
     for place in spec.readable:
         if not toolchain.is_showable(place):
@@ -53,14 +56,16 @@ def open_sandbox(spec: SandboxSpec, clock: Clock) -> Sandbox:
     if spec.kind == "landlock":
         return _landlock(spec, toolchain, clock)
     first = _bubblewrap(spec, toolchain, clock)
-    second = _landlock(spec, toolchain, clock) if isinstance(first, Missing) else first
-    return first if isinstance(second, Missing) else second
+    if not isinstance(first, Missing):
+        return first
+    second = _landlock(spec, toolchain, clock)
+    return replace(second, instead=first.why) if isinstance(second, Landlock) else first
 
 
 def _seatbelt(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbox:
     if not seatbelt.is_here():
         return Missing("seatbelt is for macOS only", f"choose another kind in [sandbox], {_NONE}")
-    sandbox = Seatbelt(toolchain=toolchain, readable=spec.readable, bounds=_bounds(spec))
+    sandbox = Seatbelt(toolchain=toolchain, readable=spec.readable, bounds=Bounds.of_spec(spec))
     with tempfile.TemporaryDirectory(prefix="autopilot-probe-") as scratch:
         why = _fault(sandbox, Path(scratch), clock)
     return (
@@ -83,13 +88,14 @@ def _bubblewrap(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbo
             readable=spec.readable,
             masked=tuple(system.secrets()),
             options=options,
+            has_sizes=version >= _NO_NESTED_SINCE,
             nested=spec.nested,
-            bounds=_bounds(spec),
+            bounds=Bounds.of_spec(spec),
+            cells=Cells.open(_mark()),
             limiter=shutil.which("prlimit", path=environ.search_path(environ.current())),
         )
-        if why := _fault(sandbox, Path(scratch), clock):
-            return Missing(f"bubblewrap does not work here: {why}", f"see docs/security.md; {_NONE}")
-    return sandbox
+        tried, why = _tried(sandbox, Path(scratch), clock)
+    return tried or Missing(f"bubblewrap does not work here: {why}", f"see docs/security.md; {_NONE}")
 
 
 def _landlock(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbox:
@@ -102,11 +108,20 @@ def _landlock(spec: SandboxSpec, toolchain: Toolchain, clock: Clock) -> Sandbox:
         readable=spec.readable,
         masked=tuple(system.secrets()),
         nested=spec.nested,
-        bounds=_bounds(spec),
+        bounds=Bounds.of_spec(spec),
+        cells=Cells.open(_mark()),
     )
     with tempfile.TemporaryDirectory(prefix="autopilot-probe-") as scratch:
-        why = _fault(sandbox, Path(scratch), clock)
-    return Missing(f"Landlock does not work here: {why}", f"{_GET}; {_NONE}") if why else sandbox
+        tried, why = _tried(sandbox, Path(scratch), clock)
+    return tried or Missing(f"Landlock does not work here: {why}", f"{_GET}; {_NONE}")
+
+
+def _tried(sandbox: Bubblewrap | Landlock, scratch: Path, clock: Clock) -> tuple[Sandbox | None, str]:
+    """Give it as it works here, else why it does not: it may do so without control groups."""
+    why = _fault(sandbox, scratch, clock)
+    if why and sandbox.cells is not None:
+        return _tried(replace(sandbox, cells=None), scratch, clock)
+    return (None, why) if why else (sandbox, "")
 
 
 def _version(program: str, scratch: Path, clock: Clock) -> tuple[int, ...]:
@@ -120,10 +135,12 @@ def _version(program: str, scratch: Path, clock: Clock) -> tuple[int, ...]:
 
 def _fault(sandbox: Sandbox, scratch: Path, clock: Clock) -> str:
     """Try a sandbox out; say why it does not work."""
+    home = scratch / "home"
+    home.mkdir(exist_ok=True)
     try:
         ended = run_inside(
             sandbox,
-            Confinement(cwd=Path("/"), home=scratch, writable=(scratch,)),
+            Confinement(cwd=Path("/"), home=home, writable=(home,)),
             ("true",),
             env={"PATH": environ.search_path({})},
             output=scratch / "probe",
@@ -135,8 +152,8 @@ def _fault(sandbox: Sandbox, scratch: Path, clock: Clock) -> str:
     return "" if ended.ok else ended.spawn_error or f"a trial ended with {ended.code}"
 
 
-def _bounds(spec: SandboxSpec) -> Bounds:
-    return Bounds.of(spec.memory_mib, spec.max_processes)
+def _mark() -> str:
+    return environ.current().get(proc.RUN_ID_VARIABLE, "")
 
 
 def _home() -> Path | None:

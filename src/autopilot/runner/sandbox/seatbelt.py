@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from autopilot.config.proc import Exit
+    from autopilot.runner.sandbox.cells import Cell, Cells
     from autopilot.runner.sandbox.confinement import Confinement
     from autopilot.runner.sandbox.toolchain import Toolchain
+    from autopilot.schemas.cell import OpenedKind
 
 PROGRAM = Path("/usr/bin/sandbox-exec")
 _SYSTEM = (
@@ -40,7 +42,8 @@ class Seatbelt:
     toolchain: Toolchain
     readable: tuple[Path, ...] = ()
     bounds: Bounds = UNBOUNDED
-    kind: str = "seatbelt"
+    cells: Cells | None = None
+    kind: OpenedKind = "seatbelt"
 
     def check(self) -> None:
         """Nothing: it was tried when it was chosen."""
@@ -52,6 +55,7 @@ class Seatbelt:
         confinement: Confinement,
         *,
         status: int,  # noqa: ARG002 - Sandbox's signature
+        cell: Cell | None = None,  # noqa: ARG002 - as above
     ) -> Wrapped:
         """Put sandbox-exec and the profile before the program, which it becomes."""
         text = "\n".join(self.profile(env, confinement))
@@ -71,7 +75,7 @@ class Seatbelt:
 
     def profile(self, env: Mapping[str, str], confinement: Confinement) -> Iterator[str]:
         """Write the profile, line by line; later rules win."""
-        tools = self.toolchain.needed(env.get("PATH", ""), confinement.programs)
+        tools = self.toolchain.needed(env.get("PATH", ""), confinement.programs, inside=confinement.own)
         sockets = [each for each in (confinement.outlet, confinement.guard_socket) if each]
         yield "(version 1)"
         yield "(deny default)"

@@ -1,6 +1,7 @@
 """The folders without which the programs on PATH would not run: theirs, and what their links lead to.
 
-Must not name a home, or a folder in which tools, caches and secrets of a person lie side by side.
+Must not name a home, a folder in which tools, caches and secrets of a person lie side by side, or the whole
+of a project whose programs are on PATH.
 Must not fail over a folder that is closed to us, or a link that leads round.
 """
 
@@ -28,6 +29,15 @@ _PYTHON = re.compile(r"(python|pypy)[\d.]*")
 _PROGRAM_FOLDERS = frozenset({"bin", "sbin", "shims"})
 _VENV = "pyvenv.cfg"
 _VENV_BYTES = 64 * 1024
+_MOST_BELOW = 200
+_CHECKOUTS = (".git", ".hg", ".svn", ".jj")
+_SIGNS_OF_A_PROJECT = (*_CHECKOUTS, ".env", ".envrc")
+_MANAGERS = frozenset(
+    {
+        *(".pyenv", ".rbenv", ".nodenv", ".goenv", ".jenv", ".plenv", ".phpenv", ".swiftenv", ".tfenv"),
+        *(".asdf", ".fzf", ".linuxbrew", "homebrew"),
+    }
+)
 _SIGNS_OF_A_PREFIX = ("lib", "lib64", "libexec", _VENV)
 # Below a home: key rings and sessions lie in these beside programs. What is in them may be shown, they not.
 _SHARED = (
@@ -48,31 +58,38 @@ class Toolchain:
     home: Path | None
     sealed: tuple[Path, ...] = ()
 
-    def needed(self, path: str, programs: Iterable[str] = ()) -> tuple[Path, ...]:
+    def needed(
+        self, path: str, programs: Iterable[str] = (), *, inside: Iterable[Path] = ()
+    ) -> tuple[Path, ...]:
         """List files and folders outside of the system's own, each once, holders before what they hold.
 
         Args:
             path: a PATH.
             programs: absolute paths of programs that are started by them.
+            inside: what the program may touch anyway. A link that lies in there was perhaps made by it or by
+                another of the repository's: followed, it would show whatever it leads to.
         """
+        foreign = [place for each in inside for place in (each, Path(os.path.realpath(each)))]
         found = {Path(autopilot.__file__).resolve().parent}
         found.update(self._of_program(Path(f"{sys.executable}")))  # what is ours inside needs it too
         for program in programs:
             found.update(self._of_program(Path(program)))
-        for entry in path.split(os.pathsep):
-            found.update(self._of_folder(Path(entry)))
+        for entry in map(Path, path.split(os.pathsep)):
+            if not any(step.is_relative_to(each) for step in _steps(entry) for each in foreign):
+                found.update(self._of_folder(entry))
         return tuple(sorted(each for each in found if not is_system(each)))
 
     def is_showable(self, place: Path) -> bool:
         """Tell whether a file or folder may be shown whole."""
-        if any(place.is_relative_to(each) or each.is_relative_to(place) for each in self.sealed):
+        here = f"{place}".rstrip("/")  # by words: each start asks this for hundreds of places
+        if any(_is_in(here, f"{each}") or _is_in(f"{each}", here) for each in self.sealed):
             return False
-        if place == Path("/") or self.home is None:
-            return place != Path("/")
-        kept = [self.home, *(self.home / name for name in (*_SHARED, *_SECRET))]
-        if any(each.is_relative_to(place) for each in kept):
+        if not here or self.home is None:
+            return bool(here)
+        kept = (f"{self.home}", *(f"{self.home}/{name}" for name in (*_SHARED, *_SECRET)))
+        if any(_is_in(each, here) for each in kept):
             return False
-        return not any(place.is_relative_to(self.home / name) for name in _SECRET)
+        return not any(_is_in(here, f"{self.home}/{name}") for name in _SECRET)
 
     def _of_folder(self, folder: Path) -> Iterator[Path]:
         """Give what one entry of PATH needs; the system's own entries need nothing, its environments may."""
@@ -113,10 +130,41 @@ class Toolchain:
         is_whole = folder.name in _PROGRAM_FOLDERS and any(
             _is_there(prefix / sign) for sign in _SIGNS_OF_A_PREFIX
         )
+        if is_whole and is_project(prefix):
+            parts = [folder, *(prefix / sign for sign in _SIGNS_OF_A_PREFIX)]
+            yield from (each for each in parts if self.is_showable(each) and _is_there(each))
+            return
+        if not is_whole and is_project(folder):
+            files = _programs(folder) if file is None else [file]
+            yield from (each for each in files if self.is_showable(each) and _is_there(each))
+            return
         choices = (prefix if is_whole else None, folder, file)
         first = next((each for each in choices if each and self.is_showable(each)), None)
         if first is not None and _is_there(first):
             yield first
+
+
+def is_project(place: Path) -> bool:
+    """Tell whether somebody works here, or keeps such places here, so that more lies in it than programs.
+
+    Managers of versions are check-outs of themselves, and their programs need all of it.
+    """
+    if place.name in _MANAGERS:
+        return False
+    if any(_is_there(place / sign) for sign in _SIGNS_OF_A_PROJECT):
+        return True
+    below = islice(_listed(place), _MOST_BELOW)
+    return any(_is_there(each / sign) for each in below for sign in _CHECKOUTS)
+
+
+def _programs(folder: Path) -> Iterator[Path]:
+    for each in islice(_listed(folder), _MOST_LINKS):
+        if _is_there(each, only=stat.S_ISREG) and os.access(each, os.X_OK):
+            yield each
+
+
+def _is_in(place: str, folder: str) -> bool:
+    return place == folder or place.startswith(f"{folder}/")
 
 
 def _steps(program: Path) -> Iterator[Path]:

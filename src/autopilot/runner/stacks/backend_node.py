@@ -87,7 +87,7 @@ class BackendNodeStack:
         node = place.which(run.argv[at])
         if node is None:
             return CannotRun("not-started", f"there is no {run.argv[at]} on PATH")
-        report = place.out / "junit.xml"
+        report = place.written / "junit.xml"
         argv = (*run.argv[:at], node, *_reported(run.argv[at + 1 :], place, report))
         return TestCommand(
             command=Command(argv, {**run.env, "PATH": _path(place)}),

@@ -44,7 +44,7 @@ def test_command(place: Place) -> TestCommand | CannotRun:
     if argv is None or fault is not None:
         return CannotRun("no-report", fault.what if fault else "there is no test command")
     if any(REPORT_SLOT in word for word in argv):
-        report = place.out / "junit.xml"
+        report = place.written / "junit.xml"
         filled = tuple(word.replace(REPORT_SLOT, str(report)) for word in argv)
         return TestCommand(command=Command(filled), report=report)
     return TestCommand(command=Command(argv), pattern=place.policy.report)

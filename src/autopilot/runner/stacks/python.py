@@ -83,7 +83,7 @@ class PythonStack:
         python = interpreter(place)
         if python is None:
             return _no_python()
-        names, report = place.out / "files.list", place.out / "compile.json"
+        names, report = place.out / "files.list", place.written / "compile.json"
         names.write_bytes(b"".join(os.fsencode(path) + b"\0" for path in paths))
         argv = (python, "-I", str(_reporter("compile_check.py", place.out)), str(names), str(report))
         inherited = {path for path in paths if place.base.blobs.get(path) == place.head.blobs[path]}
@@ -147,14 +147,14 @@ def _reporter(name: str, out: Path) -> Path:
 
 
 def _pytest(place: Place, start: Sequence[str], rest: Sequence[str]) -> TestCommand:
-    report = place.out / "junit.xml"
+    report = place.written / "junit.xml"
     own = (*_OWN_OPTIONS, "-o", "junit_family=xunit2", f"--junitxml={report}")
     options = (*python_facts.kept_addopts(place.base), *python_facts.kept_options(rest))
     return TestCommand(command=Command((*start, *own, *options)), report=report, read_summary=pytest_summary)
 
 
 def _unittest(place: Place, start: Sequence[str], rest: Sequence[str]) -> TestCommand:
-    report = place.out / "junit.xml"
+    report = place.written / "junit.xml"
     reporter = _reporter("unittest_junit.py", place.out)
     argv = (*start, str(reporter), str(report), *rest)
     return TestCommand(command=Command(argv), report=report, read_summary=unittest_summary)

@@ -75,8 +75,9 @@ class TestCommand:
 class Place:
     """Where a stack's commands will run.
 
-    `out` is a folder of ours for this gate's files, `scratch` one that lives through the rounds. `which`
-    finds a program on the gate's PATH, which is `path`; `succeeds` runs one outside the checkout.
+    `out` is a folder of ours for this gate's files, which its commands can read; `written` is the one in it
+    that they write to, and where we only read; `scratch` lives through the rounds. `which` finds a program on
+    the gate's PATH, which is `path`; `succeeds` runs one outside the checkout.
     """
 
     checkout: Path
@@ -84,6 +85,7 @@ class Place:
     head: Tree
     policy: Policy
     out: Path
+    written: Path
     scratch: Path
     path: str
     which: Callable[[str], str | None]

@@ -12,13 +12,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from autopilot.config.git import Git
 
 MAX_BLOB_BYTES = 1024 * 1024
 
+_HEAP_BYTES = 32 * 1024 * 1024
 _FILE_MODES = frozenset({"100644", "100755"})
 
 
@@ -54,18 +55,31 @@ class Tree:
         """Give a plain file's content, or None when there is no such file or it is beyond 1 MiB."""
         return self.read_many((path,)).get(path)
 
-    def read_many(self, paths: Iterable[str]) -> dict[str, bytes]:
-        """Give the contents of several plain files with one process; what `read` refuses is missing."""
-        wanted = [(path, self.blobs[path]) for path in paths if self._is_readable(path)]
+    def read_many(self, paths: Iterable[str], *, max_bytes: int = MAX_BLOB_BYTES) -> dict[str, bytes]:
+        """Give the contents of several plain files with one process; no file, or too large: missing."""
+        wanted = [(path, self.blobs[path]) for path in paths if self._is_readable(path, max_bytes)]
         if not wanted:
             return {}
         names = "".join(f"{blob.oid}\n" for _, blob in wanted).encode()
         out = self.git.run("cat-file", "--batch", git_dir=self.git_dir, stdin=names)
         return dict(_batch_contents(out, [path for path, _ in wanted]))
 
-    def _is_readable(self, path: str) -> bool:
+    def contents(self, paths: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
+        """Give the contents of any number of plain files, never much of them in memory at once."""
+        heap: list[str] = []
+        room = _HEAP_BYTES
+        for path in paths:
+            if self._is_readable(path, max_bytes):
+                heap.append(path)
+                room -= self.blobs[path].size_bytes
+            if room <= 0:
+                yield from self.read_many(heap, max_bytes=max_bytes).items()
+                heap, room = [], _HEAP_BYTES
+        yield from self.read_many(heap, max_bytes=max_bytes).items()
+
+    def _is_readable(self, path: str, max_bytes: int) -> bool:
         blob = self.blobs.get(path)
-        return blob is not None and blob.is_file and blob.size_bytes <= MAX_BLOB_BYTES
+        return blob is not None and blob.is_file and blob.size_bytes <= max_bytes
 
 
 def _entry(row: bytes) -> tuple[str, Blob]:

@@ -13,7 +13,7 @@ from tests.eval.guard import CORPUS, Judged, judged, rows_of, score
 FALSE_REFUSALS = 0.03
 
 
-@pytest.fixture(scope="module", params=["commands.jsonl", "variants.jsonl"])
+@pytest.fixture(scope="module", params=["commands.jsonl", "variants.jsonl", "fresh.jsonl"])
 def answers(request: pytest.FixtureRequest) -> list[Judged]:
     return judged(rows_of(CORPUS / request.param))
 

@@ -96,6 +96,13 @@ def test_a_program_that_is_younger_than_the_run_is_not_run(desk: Desk) -> None:
 
 
 @pytest.mark.covers("H12")
+def test_a_program_that_is_not_there_is_not_run_for_what_it_may_become(desk: Desk) -> None:
+    begun = GuardContext(str(desk.tree), str(desk.tmp), started_ns=0)
+    for line in ("./later.sh", "python later.py", "node later.js", "bash tools/later.sh"):
+        assert judge(GuardRequest("Bash", {"command": line}), begun).code == "not-there"
+
+
+@pytest.mark.covers("H12")
 def test_what_was_written_whole_is_made_by_the_run_with_all_that_is_in_it(desk: Desk) -> None:
     moved = desk.guard.decide(GuardRequest("Bash", {"command": "mv a tools"}))
     assert moved.allowed
@@ -173,3 +180,30 @@ def test_names_count_at_any_depth_and_in_any_case() -> None:
     assert names.may_lie_in((".github",))
     assert names.may_lie_in(())
     assert not names.may_lie_in(("src",))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".travis.yml", ".devcontainer/devcontainer.json", ".cargo/config.toml", "web/.mvn/jvm.config"],
+)
+def test_what_other_machines_run_or_tools_obey_is_changed_by_nobody(desk: Desk, path: str) -> None:
+    assert desk.edit(str(desk.tree / path)) == "protected"
+    assert desk.code(f"cp README.md {path}") == "protected"
+
+
+def test_npx_runs_without_a_word_what_is_installed_where_it_looks_first(desk: Desk) -> None:
+    folder = desk.tree / "node_modules" / ".bin"
+    assert desk.code("npx eslint src") == "download"
+    folder.mkdir(parents=True)
+    (folder / "tsc").symlink_to("../gone/tsc")
+    for name in ("eslint", "cowsay"):
+        (folder / name).write_text("")
+    assert desk.code("npx eslint src") == "allowed"
+    assert desk.code("cd src && npx eslint .") == "allowed"
+    assert desk.code("npx eslint --resolve-plugins-relative-to=/x .") == "option"
+    assert desk.code("npx eslint src", "node_modules/.bin/eslint") == "made-by-the-run"
+    for command in (
+        "npx tsc", "npx cowsay hi", "npx eslint@8 .", "npx -y eslint .", "npx -p eslint eslint .",
+        "npx es*t .", "npx -c eslint", "npx ./eslint",
+    ):  # fmt: skip
+        assert desk.code(command) == "download", command

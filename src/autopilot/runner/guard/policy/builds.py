@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.cargo import PROGRAMS as CARGO
+from autopilot.runner.guard.policy.compilers import PROGRAMS as COMPILERS
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.golang import PROGRAMS as GO
 from autopilot.runner.guard.policy.kinds import kind
@@ -68,7 +69,9 @@ def _built_by(form: Form, *files: str) -> Policy:
 def _cmake(call: Call) -> None:
     call.act.unchanged(("cmakelists.txt", "*.cmake"), call.name)
     words = {word.text for word in call.args}
-    if "--build" in words:
+    if "--build" in words and any(word.text.startswith("--preset") for word in call.args):
+        Form("-v -j[:number] --build --preset=word -t:word --verbose --parallel[=number]", "").read(call)
+    elif "--build" in words:
         built = Form(
             "-v -j[:number] --build=write -t:word --target=word --config=word --parallel[=number] "
             "--verbose --clean-first",
@@ -93,7 +96,8 @@ _DEFINED = re.compile(
 )
 _MVN_GOALS = (
     "clean", "validate", "compile", "test", "test-compile", "package", "verify", "process-classes",
-    "integration-test",
+    "integration-test", "surefire:test", "failsafe:integration-test", "failsafe:verify",
+    "jacoco:report", "fmt:format", "fmt:check", "formatter:format", "pmd:check", "spotless:apply",
 )  # fmt: skip
 _MVN = Form(
     "-qBoeXUNV -T:word -P:word  -D:text --batch-mode --offline --quiet --no-transfer-progress "
@@ -102,7 +106,7 @@ _MVN = Form(
     "text*",
 )
 _MVN_SETTING = re.compile(
-    r"(test|it\.test|skipTests|maven\.test\.skip|skipITs|surefire\.[A-Za-z.]+|failIfNoTests|groups|DfailIfNoTests|checkstyle\.skip|spotless\.check\.skip)(=[A-Za-z0-9_.,*#$!+-]*)?"
+    r"(test|it\.test|includes|spring\.profiles\.active|jacoco\.skip|skipTests|maven\.test\.skip|skipITs|surefire\.[A-Za-z.]+|failIfNoTests|groups|DfailIfNoTests|checkstyle\.skip|spotless\.check\.skip)(=[A-Za-z0-9_.,*#$!+-]*)?"
 )
 _MVN_SINGLE: Mapping[str, int] = {"-pl": 1, "-am": 0, "-amd": 0, "-fae": 0, "-ff": 0, "-fn": 0, "-ntp": 0}
 
@@ -126,6 +130,9 @@ def _mvn(call: Call) -> None:
             "spotless:check",
             "checkstyle:check",
             "dependency:tree",
+            "dependency:resolve",
+            "dependency:go-offline",
+            "dependency:analyze",
             "spotbugs:check",
         }:
             raise Refused("maven-goal", f"mvn {word.text}: accepted goals are {', '.join(_MVN_GOALS)}")
@@ -136,12 +143,13 @@ _GRADLE = Form(
     "--quiet --console=word --continue --rerun-tasks "
     "--parallel --no-parallel --build-cache --no-build-cache --configuration-cache "
     "--no-configuration-cache --warning-mode=word --exclude-task=word "
-    "--rerun --fail-fast --version --dry-run --no-watch-fs --full-stacktrace --max-workers=number",
+    "--rerun --fail-fast --version --dry-run --no-watch-fs --full-stacktrace --max-workers=number "
+    "--configuration=word --dependency=word --all --task=word",
     "word*",
 )
 _GRADLE_TASK = re.compile(
     r"(:?[A-Za-z0-9_-]+:)*(test|check|build|assemble|classes|testClasses|compile[A-Za-z]*|clean|lint[A-Za-z]*|[a-z]*Test|[a-z]*[tT]est[A-Za-z]*|spotlessCheck|spotlessApply|"
-    r"ktlint[A-Za-z]*|detekt|checkstyle[A-Za-z]*|jar|tasks|dependencies|projects|help|jacoco[A-Za-z]*|integrationTest|assemble[A-Za-z]*)"
+    r"ktlint[A-Za-z]*|detekt|checkstyle[A-Za-z]*|jar|tasks|dependencies|projects|help|jacoco[A-Za-z]*|kover[A-Za-z]*|apiCheck|apiDump|bootJar|shadowJar|war|properties|verify[A-Z][A-Za-z]*|record[A-Z][A-Za-z]*|connected[A-Za-z]*Test|dependencyInsight|integrationTest|assemble[A-Za-z]*)"
 )
 
 
@@ -185,12 +193,6 @@ def _bazel(call: Call) -> None:
             raise Refused("operand", f"{word.text!r} is no label")
 
 
-def _compiler(call: Call) -> None:
-    """Judge a compiler: its version is asked; the build tools call it otherwise."""
-    if len(call.args) != 1 or call.args[0].text not in {"--version", "-version", "-v"}:
-        raise Refused("compiler", f"{call.name} is called by the build tool; by itself only for its version")
-
-
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         **GO,
@@ -201,7 +203,7 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         "ctest": Form(
             "-VQN -j[:number] -R:text -E:text -L:text --output-on-failure --test-dir=read "
             "--rerun-failed --timeout=number --progress --verbose -C:word --build-config=word "
-            "--parallel[=number]",
+            "--parallel[=number] --preset=word",
             "",
         ),
         "meson": _MESON,
@@ -210,21 +212,8 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **same(_gradle, "gradle", "gradlew"),
         **same(Form("-nil --recursive --dry-run -d -s --mode=word --check", "read*"), "shfmt"),
         "hadolint": Form("--ignore=word --no-fail --format=word", "read+"),
-        "yamllint": Form("-s -c:read -f:word -d:{relaxed|default} --strict", "read+"),
-        **same(
-            _compiler,
-            "gcc",
-            "g++",
-            "cc",
-            "c++",
-            "clang",
-            "clang++",
-            "javac",
-            "java",
-            "kotlinc",
-            "scala",
-            "ghc",
-        ),
+        "yamllint": Form("-s -c:settings -f:word -d:{relaxed|default} --strict", "read+"),
+        **COMPILERS,
         "shellcheck": Form(
             "-s:word -x -e:word -f:word -S:word --severity=word --shell=word --exclude=word --format=word",
             "read+",

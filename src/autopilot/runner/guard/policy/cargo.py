@@ -5,6 +5,7 @@ Must not accept `--config`, another toolchain's program, a new dependency or a p
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,8 @@ _HARNESS = Form(
     "--show-output --color=word --format=word -q --quiet",
     "text*",
 )
+_WORDS = Form("", "loose*")
+"""Words for a program of the project: what they mean is its own affair."""
 _CLIPPY_LINTS = Form("-D:text -W:text -A:text -F:text --deny=text --warn=text --allow=text", "")
 
 
@@ -41,15 +44,32 @@ def _with_rest(form: Form, rest: Form | None) -> Policy:
         if cut < len(texts):
             if rest is None:
                 raise Refused("operand", f"{call.name} takes nothing behind --")
-            rest.read(call._replace(args=call.args[cut + 1 :]))
+            dashes = (Word("--"),) if rest is _WORDS else ()
+            rest.read(call._replace(args=dashes + call.args[cut + 1 :]))
 
     return judge
 
 
+def _run(call: Call) -> None:
+    """Judge `cargo run`: the program is what the base commit's sources make, and gets only words."""
+    call.act.unchanged(("*.rs",), call.name)
+    _with_rest(Form(_BUILD, "loose*"), _WORDS)(call)
+
+
+def _xtask(call: Call) -> None:
+    """Judge `cargo xtask NAME`, by custom an alias of the project's own program for chores."""
+    call.act.unchanged(("*.rs",), call.name)
+    for word in Form("", "loose*").read(call._replace(args=(Word("--"), *call.args))).operands:
+        if _OUTWARD.search(word.text):
+            raise Refused("cargo-task", f"cargo xtask {word.text}: a run installs and publishes nothing")
+
+
+_OUTWARD = re.compile(r"install|publish|release|deploy|push|upload|dist", re.IGNORECASE)
 _COMMANDS: Mapping[str, Policy] = MappingProxyType(
     {
         **same(_with_rest(Form(_BUILD, "text*"), _HARNESS), "test", "t", "bench"),
         **same(_with_rest(Form(_BUILD, ""), None), "build", "b", "check", "c"),
+        **same(_run, "run", "r"),
         "doc": _with_rest(Form(f"{_BUILD} --no-deps --document-private-items", ""), None),
         "clippy": _with_rest(
             Form(f"{_BUILD} --no-deps --fix --allow-dirty --allow-staged", ""), _CLIPPY_LINTS
@@ -76,6 +96,29 @@ _COMMANDS: Mapping[str, Policy] = MappingProxyType(
             },
             "cargo nextest in a run",
         ),
+        "help": Form("", "word?"),
+        "insta": one_of(
+            {
+                "test": _with_rest(
+                    Form(f"{_BUILD} --accept --check --review --unreferenced=word", "text*"), _HARNESS
+                ),
+                **same(Form("--workspace --all", ""), "accept", "reject", "pending-snapshots"),
+            },
+            "cargo insta in a run",
+        ),
+        "hack": one_of(
+            same(
+                Form(f"{_BUILD} --feature-powerset --each-feature --no-dev-deps", ""),
+                "check",
+                "test",
+                "build",
+                "clippy",
+            ),
+            "cargo hack in a run",
+        ),
+        "miri": one_of({"test": _with_rest(Form(_BUILD, "text*"), _HARNESS)}, "cargo miri in a run"),
+        "machete": Form("", "read*"),
+        "xtask": _xtask,
         "clean": Form("-p:word --package=word --release --doc", ""),
         "pkgid": Form("", "word*"),
         **same(Form("", ""), "--version", "-V", "--list", "locate-project"),
@@ -109,8 +152,20 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         "cargo": _cargo,
         "rustfmt": Form("--check --edition=number -lqv", "rewrite+"),
         "rustc": one_of(
-            {"--version": Form("", ""), "-V": Form("", ""), "--explain": Form("", "word")}, "rustc in a run"
+            {**same(Form("-v --verbose", ""), "--version", "-V", "-vV"), "--explain": Form("", "word")},
+            "rustc in a run",
         ),
-        "rustup": one_of({"show": Form("", ""), "--version": Form("", "")}, "rustup in a run"),
+        "rustup": one_of(
+            {
+                **same(Form("", ""), "show", "--version"),
+                **same(
+                    one_of({"list": Form("--installed", "")}, "rustup in a run"),
+                    "toolchain",
+                    "target",
+                    "component",
+                ),
+            },
+            "rustup in a run",
+        ),
     }
 )

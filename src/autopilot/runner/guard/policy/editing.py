@@ -18,10 +18,12 @@ if TYPE_CHECKING:
 
 _ADDRESS = r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\n]|\\[^\n])*/I?)"
 _RANGE = re.compile(rf"\s*(?:{_ADDRESS}(?:,(?:{_ADDRESS}|\+[0-9]+))?)?\s*!?\s*")
-_SIMPLE = re.compile(r"[pdq=]\s*(?=;|\n|$)")
+_SIMPLE = re.compile(r"[pdq=nNDPhHgGx]\s*(?=[;\n}]|$)")
+_BLOCK = re.compile(r"\{\s*")
+_BLOCK_END = re.compile(r"\s*\}\s*")
 # One line of text, to the end of the script: `;` and `}` are part of it.
 _TEXT = re.compile(r"[aic](?:\\\s*|\s+)[^\n]*(?<!\\)$")
-_FLAGS = re.compile(r"[gIip0-9]*\s*(?=;|\n|$)")
+_FLAGS = re.compile(r"[gIip0-9]*\s*(?=[;\n}]|$)")
 _TOLD = (
     "accepted sed scripts print, delete or quit (10,20p /x/d 5q), insert one line (3i text), or replace "
     "(s/old/new/g, flags g i I p and a number), joined by ;"
@@ -56,10 +58,20 @@ def check_script(script: str) -> None:
     Raises:
         Refused: any other command or flag.
     """
-    at = 0
+    at = depth = 0
     while at < len(script):
+        closed = _BLOCK_END.match(script, at)
+        if closed is not None and depth:
+            at, depth = closed.end(), depth - 1
+            if script[at : at + 1] in {";", "\n"}:
+                at += 1
+            continue
         address = _RANGE.match(script, at)
         at = address.end() if address else at
+        block = _BLOCK.match(script, at)
+        if block is not None:
+            at, depth = block.end(), depth + 1
+            continue
         simple = _SIMPLE.match(script, at)
         if simple is not None:
             at = simple.end()
@@ -69,7 +81,7 @@ def check_script(script: str) -> None:
             at = _after_replacement(script, at + 1)
         else:
             raise Refused("sed-script", _TOLD)
-        at += 1  # the separator
+        at += script[at : at + 1] != "}"  # past the separator; the end of a block is a command of its own
 
 
 def _after_replacement(script: str, at: int) -> int:

@@ -142,6 +142,12 @@ def _chmod(call: Call) -> None:
         (call.act.write_tree if given.has("-R", "--recursive") else call.act.write_mode)(word)
 
 
+def _zip(call: Call) -> None:
+    for word in Form("-rq0123456789j --recurse-paths --quiet", "write read+").read(call).operands[1:]:
+        if call.act.is_root(word):
+            raise Refused("whole-worktree", "name what is packed: zip -r dist/app.zip src")
+
+
 _ONE_FILE = Form("-kfv19 --keep --force --verbose --best --fast", "write+")
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
@@ -157,6 +163,8 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         "tar": _tar,
         "unzip": _unzip,
         **same(_ONE_FILE, "gzip", "bzip2", "xz"),
+        "truncate": Form("-c -s:number --size=number --no-create", "write+"),
+        "zip": _zip,
         "mktemp": Form("-du -p:write --directory --tmpdir=write", "write?"),
     }
 )

@@ -37,7 +37,7 @@ _ARTISAN: Mapping[str, Policy] = MappingProxyType(
             "--filter=text --testsuite=word --parallel --stop-on-failure --without-tty --compact --coverage",
             "read*",
         ),
-        **same(Form("--json --except-vendor", ""), "route:list", "list", "about"),
+        **same(Form("--json --except-vendor", ""), "route:list", "list", "about", "migrate:status"),
         "--version": Form("", ""),
     }
 )
@@ -46,7 +46,7 @@ _RAILS: Mapping[str, Policy] = MappingProxyType(
         **same(
             Form("-n:text --name=text -v --verbose -f --fail-fast -b --seed=number", "read*"), "test", "spec"
         ),
-        **same(Form("", ""), "routes", "zeitwerk:check", "stats", "-v", "--version"),
+        **same(Form("", ""), "routes", "zeitwerk:check", "stats", "db:migrate:status", "-v", "--version"),
     }
 )
 _CONSOLE: Mapping[str, Policy] = MappingProxyType(

@@ -6,13 +6,15 @@ that the command does not name. Source: git(1) and its commands' pages.
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.grammar import ONE, Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
 from autopilot.runner.guard.policy.git_commit import commit
 from autopilot.runner.guard.policy.git_read import READING
-from autopilot.runner.guard.policy.kinds import stage
+from autopilot.runner.guard.policy.kinds import revision, stage
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -46,19 +48,50 @@ def _git(call: Call) -> None:
         )
     if name not in READING and any(word.text.startswith(":") for word in call.args):
         raise Refused("pathspec", "files are named plainly, without the magic of a leading colon")
-    policy(call.after(1, f"git {name}"))
+    rest = call.after(1, f"git {name}")
+    policy(rest._replace(args=tuple(map(_as_pathspec, rest.args))) if name in _TAKE_BACK else rest)
+
+
+_TAKE_BACK = frozenset({"checkout", "restore", "rm"})
+
+
+def _as_pathspec(word: Word) -> Word:
+    """Mark the wildcards that git itself reads where the shell does not. Source: gitglossary(7), pathspec."""
+    if (
+        word.pattern is not None
+        or word.text.startswith("-")
+        or not any(char in word.text for char in "*?[\\")
+    ):
+        return word
+    # What is in brackets stands for one letter: `[slug]` is the name of a route, `[.]env` is not.
+    plain = _BRACKETS.sub(ONE, word.text)
+    if any(char in plain for char in "*?[\\") or _HIDING.search(word.text):
+        raise Refused(
+            "pathspec", f"{word.text!r}: git's own wildcards reach into every folder; name the files"
+        )
+    return word._replace(pattern=plain)
+
+
+_BRACKETS = re.compile(r"\[[^]\[\\/]+\]")
+_HIDING = re.compile(r"\[[!^]|\[[^]/]*\.[^]/]*\][^/]")
 
 
 def _checkout(call: Call) -> None:
-    if len(call.args) < 2 or call.args[0].text != "--":
+    texts = [word.text for word in call.args]
+    cut = texts.index("--") if "--" in texts else len(texts)
+    if cut > 1 or cut >= len(texts) - 1:
         raise Refused(
-            "git-checkout", "the branch stays; to bring files back: git restore FILE, git checkout -- FILE"
+            "git-checkout",
+            "the branch stays; to bring files back: git restore FILE, git checkout -- FILE, "
+            "git checkout REVISION -- FILE",
         )
-    Form("", "tree+").read(call)
+    for word in call.args[:cut]:
+        revision(call.act, word)
+    Form("", "tree+").read(call.after(cut))
 
 
 def _restore(call: Call) -> None:
-    given = Form("-SWq --staged --worktree --quiet", "text+").read(call)
+    given = Form("-SWq -s:rev --staged --worktree --quiet --source=rev", "text+").read(call)
     is_index_only = given.has("-S", "--staged") and not given.has("-W", "--worktree")
     for word in given.operands:
         (call.act.stage if is_index_only else call.act.write_tree)(word)
@@ -91,7 +124,7 @@ def _clean(call: Call) -> None:
 
 
 def _apply(call: Call) -> None:
-    given = Form("-v -p:number --check --stat --numstat --summary --verbose", "read+").read(call)
+    given = Form("-vR -p:number --reverse --check --stat --numstat --summary --verbose", "read+").read(call)
     if not given.has("--check", "--stat", "--numstat", "--summary"):
         raise Refused("git-apply", "a patch is not applied unseen; make the change with the Edit tool")
 

@@ -26,11 +26,15 @@ _ASSISTANT = (
     r"\bgpt-?[0-9]|\bllm\b|\bai\b)"
 )
 _MADE = r"(generated|created|written|made|built|assisted|authored|produced|coded)"
+# Of a line without its indentation, and of the whole text with single blanks: a pattern that begins with any
+# number of blanks takes the square of the length of a text that is nothing else.
+_CREDIT_LINE = re.compile(
+    rf"(co-?{_MADE}|{_MADE}|signed-off|reviewed|helped)[ -]?(with|by)\b.*{_ASSISTANT}", re.IGNORECASE
+)
 _ATTRIBUTION = re.compile(
-    rf"^\s*(co-?{_MADE}|{_MADE}|signed-off|reviewed|helped)[ -]?(with|by)\b.*{_ASSISTANT}"
-    rf"|{_MADE}\s+(with|by|using|via)\b.{{0,40}}{_ASSISTANT}"
+    rf"{_MADE} (with|by|using|via)\b.{{0,40}}{_ASSISTANT}"
     r"|noreply@(anthropic|openai)\.com|claude\.(ai|com)/|\U0001f916",
-    re.IGNORECASE | re.MULTILINE,
+    re.IGNORECASE,
 )
 
 
@@ -48,5 +52,10 @@ def commit(call: Call) -> None:
         messages.append(call.heredoc)
     if not messages:
         raise Refused("commit-message", f"a commit needs its message, no editor opens: {_FORM}")
-    if _ATTRIBUTION.search("\n".join(messages)):
+    if any(map(_credits_an_assistant, messages)):
         raise Refused("attribution", "a commit message does not credit an assistant; leave that line out")
+
+
+def _credits_an_assistant(message: str) -> bool:
+    lines = (line.strip() for line in message.splitlines())
+    return any(map(_CREDIT_LINE.match, lines)) or bool(_ATTRIBUTION.search(" ".join(message.split())))

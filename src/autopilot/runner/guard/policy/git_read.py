@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
-from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of
+from autopilot.runner.guard.policy.forms import Call, Form, Given, Policy, one_of, same
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -64,9 +64,7 @@ def _checked(form: Form) -> Policy:
 
     def judge(call: Call) -> None:
         given = form.read(call)
-        for word in given.values("--format", "--pretty"):
-            if "%G" in word.text:
-                raise Refused("git-format", "a format does not ask for signatures (%G), which runs a program")
+        _check_format(given)
         for word in given.values("-L"):
             found = _LINES.fullmatch(word.text)
             if found is None:
@@ -75,6 +73,12 @@ def _checked(form: Form) -> Policy:
                 call.act.read(Word(found["path"]))
 
     return judge
+
+
+def _check_format(given: Given) -> None:
+    for word in given.values("--format", "--pretty", "--sort"):
+        if "%G" in word.text or "signature" in word.text:
+            raise Refused("git-format", "a format does not ask for signatures (%G), which runs a program")
 
 
 _GREP = (
@@ -106,6 +110,7 @@ def _branch(call: Call) -> None:
         "--points-at=rev --ignore-case",
         "text*",
     ).read(call)
+    _check_format(given)
     is_listing = given.has("-l", "--list")
     if given.operands and not is_listing and not given.has(*_BRANCH_QUESTIONS):
         raise Refused("git-branch", "a run has its branch and makes no other; git branch --list shows")
@@ -115,6 +120,7 @@ def _tag(call: Call) -> None:
     given = Form(
         "-l -n[:number] --list --sort=word --format=text --contains=rev --merged=rev --points-at=rev", "text*"
     ).read(call)
+    _check_format(given)
     if given.operands and not given.has("-l", "--list"):
         raise Refused("git-tag", "a run makes no tags; git tag --list shows")
 
@@ -154,9 +160,29 @@ def _reflog(call: Call) -> None:
 
 
 _STASH = one_of(
-    {"list": _checked(Form(_LOG, "")), "show": Form("-pu --patch --stat --name-only", "rev?")},
+    {
+        "list": _checked(Form(f"{_DIFF} {_LOG}", "")),
+        "show": _checked(Form(f"{_DIFF} --include-untracked --only-untracked", "rev?")),
+    },
     "what a run may do with a stash: work is not put aside, git commit keeps it",
 )
+
+
+def _diff(call: Call) -> None:
+    if any(word.text == "--no-index" for word in call.args):
+        args = tuple(word for word in call.args if word.text != "--no-index")
+        _checked(Form(_DIFF, "read read"))(call._replace(args=args))
+        return
+    _checked(Form(_DIFF, "tracked*"))(call)
+
+
+def _format_patch(call: Call) -> None:
+    """Judge `git format-patch --stdout`; without that word it writes files of its own naming."""
+    given = Form("-NUM --stdout --no-stat -N -k --keep-subject --no-numbered", "rev*").read(call)
+    if not given.has("--stdout"):
+        raise Refused("git-format-patch", "git format-patch only shows: git format-patch --stdout A..B")
+
+
 READING: Mapping[str, Policy] = MappingProxyType(
     {
         "status": Form(
@@ -165,7 +191,9 @@ READING: Mapping[str, Policy] = MappingProxyType(
             "--no-renames --find-renames[=word] --ahead-behind --no-ahead-behind --column --no-column",
             "read*",
         ),
-        "diff": _checked(Form(_DIFF, "tracked*")),
+        "diff": _diff,
+        "cherry": Form("-v --abbrev=number", "rev*"),
+        "format-patch": _format_patch,
         "log": _checked(Form(f"{_DIFF} {_LOG}", "tracked*")),
         "show": _checked(Form(f"{_DIFF} {_LOG}", "tracked*")),
         "whatchanged": _checked(Form(f"{_DIFF} {_LOG}", "tracked*")),
@@ -201,7 +229,10 @@ READING: Mapping[str, Policy] = MappingProxyType(
         "ls-tree": Form(
             "-drtlz --name-only --name-status --full-name --full-tree --long --abbrev", "rev read*"
         ),
-        "cat-file": Form("-epst", "rev rev?"),
+        "cat-file": Form("-epst --batch-check[=text]", "rev? rev?"),
+        "var": Form("", "{GIT_AUTHOR_IDENT|GIT_COMMITTER_IDENT|GIT_DEFAULT_BRANCH}"),
+        "notes": one_of(same(Form("", "rev?"), "list", "show"), "what a run may do with notes"),
+        "sparse-checkout": one_of({"list": Form("", "")}, "what a run may do with a sparse checkout"),
         "describe": Form(
             "--all --tags --long --always --abbrev=number --dirty[=word] --match=text --exact-match "
             "--contains --first-parent",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of
+from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -18,14 +19,15 @@ if TYPE_CHECKING:
 _BOOL = "[={true|false}]"
 _BUILD = (
     f"-v{_BOOL} -x{_BOOL} -n -a -race{_BOOL} -msan -cover -trimpath -tags=word "
-    f"-mod={{readonly|vendor}} -p=number -C=read -buildvcs{_BOOL} -json -asan"
+    f"-mod={{readonly|vendor}} -ldflags=ldflags -gcflags=gcflags "
+    f"-p=number -C=read -buildvcs{_BOOL} -json -asan"
 )
 _TEST = (
     f"{_BUILD} -run=text -count=number -short{_BOOL} -timeout=word -bench=text -benchmem "
     "-benchtime=word -cover -covermode=word -coverpkg=text "
     "-coverprofile=write -failfast -parallel=number -cpu=word -skip=text -list=text -fuzz=text "
     "-fuzztime=word -shuffle=word -vet=word "
-    "-test.v -test.run=text -cpuprofile=write -memprofile=write -fullpath"
+    "-test.v -test.run=text -cpuprofile=write -memprofile=write -fullpath -c -o=write -update"
 )
 
 
@@ -41,8 +43,22 @@ def _packages(form: Form) -> Policy:
     return judge
 
 
+def _tested(form: Form) -> Policy:
+    """Judge `go test`; what follows -args is for the test binary."""
+
+    def judge(call: Call) -> None:
+        texts = [word.text for word in call.args]
+        cut = texts.index("-args") if "-args" in texts else len(texts)
+        _packages(form)(call._replace(args=call.args[:cut]))
+        Form("", "loose*").read(call._replace(args=(Word("--"), *call.args[cut + 1 :])))
+
+    return judge
+
+
 def _mod(call: Call) -> None:
     name = call.args[0].text if call.args else ""
+    if [word.text for word in call.args] in (["tidy", "-diff"], ["edit", "-json"]):
+        return
     if name not in {"download", "verify", "graph", "why"}:
         raise Refused("subcommand", "go mod download, verify, graph and why; go.mod is a manifest")
     _packages(Form("-x -json -m", "text*", is_single=True))(call.after(1))
@@ -52,10 +68,29 @@ def _env(call: Call) -> None:
     Form("-json", "word*", is_single=True).read(call)
 
 
+_RUN = Form(_BUILD, "text+", is_single=True, stops=True)
+
+
+def _run(call: Call) -> None:
+    """Judge `go run`: packages or files of the base commit, and words for the program."""
+    call.act.unchanged(("*.go",), call.name)
+    words = list(_RUN.read(call).operands)
+    packages = [words.pop(0)]
+    while packages[0].text.endswith(".go") and words and words[0].text.endswith(".go"):
+        packages.append(words.pop(0))
+    for word in packages:
+        if not word.text.endswith(".go") and not word.text.startswith("."):
+            raise Refused("version", f"{word.text!r}: go run takes a folder or files of the module, ./cmd/x")
+        call.act.execute(word)
+    Form("", "loose*").read(call._replace(args=(Word("--"), *words)))
+
+
 _GO: Mapping[str, Policy] = MappingProxyType(
     {
         "build": _packages(Form(f"{_BUILD} -o=write", "text*", is_single=True)),
-        "test": _packages(Form(_TEST, "text*", is_single=True)),
+        "help": Form("", "word?"),
+        "test": _tested(Form(_TEST, "text*", is_single=True)),
+        "run": _run,
         "vet": _packages(Form(f"{_BUILD}", "text*", is_single=True)),
         "fmt": _packages(Form("-n -x", "text*", is_single=True)),
         "list": _packages(
@@ -78,6 +113,16 @@ _GO: Mapping[str, Policy] = MappingProxyType(
 )
 
 
+def _gotestsum(call: Call) -> None:
+    texts = [word.text for word in call.args]
+    cut = texts.index("--") if "--" in texts else len(texts)
+    form = Form(
+        "-f:word --format=word --junitfile=write --packages=text --no-color --rerun-fails[=number]", "read*"
+    )
+    form.read(call._replace(args=call.args[:cut]))
+    _GO["test"](call._replace(args=call.args[cut + 1 :]))
+
+
 def _gofmt(call: Call) -> None:
     given = Form("-l -d -s -e -w", "read*", is_single=True).read(call)
     if given.has("-w"):
@@ -87,17 +132,27 @@ def _gofmt(call: Call) -> None:
 
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
-        "go": one_of(_GO, "what go does in a run; go run and go generate execute what the run wrote"),
+        "go": one_of(_GO, "what go does in a run; go generate executes what the run wrote"),
         "gofmt": _gofmt,
         "goimports": _gofmt,
+        "gotestsum": _gotestsum,
+        "mockgen": Form("-source=read -destination=write -package=word", "", is_single=True),
+        "buf": one_of(
+            {
+                **same(Form("", "read?"), "lint", "build"),
+                "format": Form("-dw --diff --write --exit-code", "rewrite*"),
+            },
+            "buf in a run",
+        ),
         "staticcheck": _packages(Form("-checks=text -tests -f=word -tags=word", "text*", is_single=True)),
         "golangci-lint": one_of(
             {
                 "run": Form(
-                    "-v -c:read --fix --timeout=word --config=read --out-format=word --enable=word "
+                    "-v -c:settings --fix --timeout=word --config=settings --out-format=word --enable=word "
                     "--disable=word --fast --new-from-rev=rev --enable-only=word",
                     "read*",
                 ),
+                "fmt": Form("-d --diff", "rewrite*"),
                 "version": Form("", ""),
                 "linters": Form("", ""),
             },

@@ -17,6 +17,7 @@ Kind = Callable[[Act, Word], None]
 
 _REVISION = re.compile(r"[A-Za-z0-9_./@{}^~+=,#-]+")
 _RANGE = re.compile(r"\.{2,3}")
+_LINKED = r"(-s|-w|-X[ =]'?[A-Za-z0-9_./-]+=[A-Za-z0-9_.:/+-]*'?)"
 
 
 def any_text(act: Act, word: Word) -> None:
@@ -40,6 +41,14 @@ def write(act: Act, word: Word) -> None:
     """Take a file that is written; `-` is standard output."""
     if word.text != "-":
         act.write(word)
+
+
+def settings(act: Act, word: Word) -> None:
+    """Take a file of settings that replaces the project's own: of the worktree, not made by the run."""
+    if act.places.is_sink(word.text) or word.text in {"", "-"}:
+        raise Refused("settings-off", f"{word.text!r}: the project's settings stay in force; leave it out")
+    read(act, word)
+    act.unmade(word)
 
 
 def archive(act: Act, word: Word) -> None:
@@ -136,6 +145,7 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         "text": any_text,
         "read": read,
         "write": write,
+        "settings": settings,
         "tree": tree,
         "archive": archive,
         "new_archive": new_archive,
@@ -146,9 +156,23 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         "tracked": tracked,
         "loose": loose,
         "number": _matching(r"[+-]?[0-9]+(\.[0-9]+)?[a-zA-Z%]{0,3}", "a number, e.g. 20"),
+        # Without a plus it would set the clock.
+        "date": _matching(r"\+[^\n]*", "a format, e.g. +%F"),
+        "duration": _matching(r"[0-9]+(\.[0-9]+)?[smhd]?", "a time, e.g. 60 or 5m"),
         "word": _matching(r"[A-Za-z0-9_.,:+%@-]+", "a plain word of letters, digits and . , : _ -"),
         "modules": _matching(r"[!:]?[A-Za-z0-9_][A-Za-z0-9_:,!/-]*", "names of modules, joined by commas"),
         "loggers": _matching(r"[A-Za-z0-9_.;=-]+", "a name with settings, e.g. console;verbosity=detailed"),
+        # A category with a dot is a module that would be imported. Source: python(1), -W.
+        "warning": _matching(
+            r"[a-z]*(:[^:]*(:([A-Za-z]*|pytest\.[A-Za-z]+)(:[A-Za-z0-9_.]*(:[0-9]*)?)?)?)?",
+            "an action and a category of Python or pytest, e.g. error::DeprecationWarning",
+        ),
+        # Source: go tool link, -extld and its kin start programs.
+        "ldflags": _matching(
+            rf"({_LINKED}( {_LINKED})*)?",
+            "-s, -w and -X name=value",
+        ),
+        "gcflags": _matching(r"(all=)?(-N|-l|-m|-m=[0-9]|-N -l|-l -N)", "-N, -l and -m"),
         "module": _matching(r"[A-Za-z0-9_.]+", "a dotted name"),
     }
 )

@@ -1,6 +1,7 @@
 """Programs that reach out: curl and wget to a listed host without a body, gh where it only reads.
 
-Must not accept a method but GET and HEAD, a body, a proxy, a resolver, a file of addresses or a redirect.
+Must not accept a method but GET and HEAD, a body, a proxy, a resolver or a file of addresses. A redirect is
+judged by the network's own list of hosts.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _CURL = Form(
-    "-fsSiIvgN -o:write -O -m:number -H:text -A:text -X:{GET|HEAD} -w:text -r:word -z:text --fail "
+    "-fsSiIvgNL -o:write -O -m:number -H:text -A:text -X:{GET|HEAD} -w:text -r:word -z:text --fail "
     "--silent --show-error --head --include "
     "--output=write --remote-name --max-time=number --connect-timeout=number --retry=number "
     "--retry-delay=number --compressed --header=text "
     "--user-agent=text --request={GET|HEAD} --write-out=text --range=word --get --verbose --globoff "
-    "--no-progress-meter --no-location "
+    "--no-progress-meter --location --no-location --max-redirs=number --proto={=https} "
     "--tlsv1.2 --tlsv1.3 --http1.1 --http2 --max-filesize=number --fail-with-body --url=text",
     "text*",
 )
@@ -149,4 +150,27 @@ def _gh(call: Call) -> None:
     )(call)
 
 
-PROGRAMS: Mapping[str, Policy] = MappingProxyType({"curl": _curl, "wget": _wget, "gh": _gh})
+_GLAB_ROW = Form(
+    "-AacdMLo -P:number -p:number -F:word -l:text -R:word --all --closed --opened --merged --draft "
+    "--comments --per-page=number --page=number --output=word --label=text --author=text "
+    "--assignee=text --repo=word "
+    "--search=text --source-branch=text --target-branch=text --raw --color=word",
+    "word?",
+)
+_GLAB: Mapping[str, Policy] = MappingProxyType(
+    {
+        "issue": one_of(same(_GLAB_ROW, "list", "view"), "glab issue in a run: it reads"),
+        "mr": one_of(same(_GLAB_ROW, "list", "view", "diff"), "glab mr in a run: it reads"),
+        "ci": one_of(same(_GLAB_ROW, "list"), "glab ci in a run: it reads"),
+        "release": one_of(same(_GLAB_ROW, "list", "view"), "glab release in a run: it reads"),
+        **same(Form("", ""), "--version", "version"),
+    }
+)
+PROGRAMS: Mapping[str, Policy] = MappingProxyType(
+    {
+        "curl": _curl,
+        "wget": _wget,
+        "gh": _gh,
+        "glab": one_of(_GLAB, "what glab does in a run: it reads"),
+    }
+)

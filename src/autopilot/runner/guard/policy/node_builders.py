@@ -32,9 +32,9 @@ _TURBO = Form(
 )
 _LERNA = Form("--scope=text --stream --since[=rev] --concurrency=number --no-bail --parallel", "text")
 _BUNDLE = (
-    "-c[:read] --config[=read] --mode=word -m:word --env=word --sourcemap --minify --silent --logLevel=word "
-    "--outDir=write --out-dir=write -d:write --dts --clean --no-clean --format=word --emptyOutDir "
-    "--progress --profile"
+    "-c[:settings] --config[=settings] --mode=word -m:word --env=word --sourcemap --minify --silent "
+    "--logLevel=word --outDir=write --out-dir=write -d:write --dts --clean --no-clean --format=word "
+    "--emptyOutDir --progress --profile"
 )
 _NG = Form(
     "-c:word --configuration=word --watch={true|false} --browsers=word --code-coverage --no-watch "
@@ -44,10 +44,10 @@ _NG = Form(
 _PLAYWRIGHT = Form(
     "-g:text --grep=text --project=text --reporter={list|line|dot|json|junit} --workers=word "
     "--retries=number "
-    "--config=read -c:read --list --last-failed --update-snapshots --trace=word",
+    "--config=settings -c:settings --list --last-failed --update-snapshots --trace=word",
     "read*",
 )
-_CYPRESS = Form("--spec=read --browser=word --component --e2e --headless --quiet --config-file=read", "")
+_CYPRESS = Form("--spec=read --browser=word --component --e2e --headless --quiet --config-file=settings", "")
 _ESBUILD = Form(
     "--bundle --outfile=write --outdir=write --platform=word --format=word --target=word --minify "
     "--sourcemap",

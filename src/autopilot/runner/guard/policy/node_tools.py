@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.node_builders import BUILDERS
 
 if TYPE_CHECKING:
@@ -29,7 +29,8 @@ _TESTER = (
     "--reporters={default|verbose|dot|json|junit} --project=word --selectProjects=word "
     "--timeout=number --retries=number --exit --parallel --recursive "
     "--findRelatedTests --testTimeout=number --typecheck --dir=read --root=read --rootDir=read "
-    "--config=read --changed[=word] --shard=text "
+    "--config=settings --changed[=word] --shard=text "
+    "--runTestsByPath --collectCoverageFrom=text --coverageReporters=word --coverageThreshold=text -o "
     "--no-threads --no-file-parallelism --pool=word --max-warnings=number --fix --ext=word --quiet "
     "--noEmit --check --no-bail --version --workers=number --filter=word"
 )
@@ -44,15 +45,15 @@ _TSC = (
     "--resolveJsonModule --tsBuildInfoFile=write"
 )
 _ESLINT = (
-    "-q -f:word -c:read --ext=word --fix --fix-dry-run --quiet --max-warnings=number "
+    "-q -f:word -c:settings --ext=word --fix --fix-dry-run --quiet --max-warnings=number "
     "--format={stylish|json|compact|unix|html|junit} --no-eslintrc "
-    "--config=read --ignore-path=read --ignore-pattern=text --no-ignore --cache --no-cache "
+    "--config=settings --ignore-path=read --ignore-pattern=text --no-ignore --cache --no-cache "
     "--cache-location=write --rule=text --report-unused-disable-directives "
     "--no-error-on-unmatched-pattern --color --no-color --no-inline-config --debug --version "
     "--env=word --print-config=read --no-warn-ignored --fix-type=word -o:write --output-file=write"
 )
 _PRETTIER = (
-    "-clwu --check --write --list-different --config=read --ignore-path=read --no-config "
+    "-clwu --check --write --list-different --config=settings --ignore-path=read --no-config "
     "--single-quote --print-width=number --tab-width=number "
     "--parser=word --ignore-unknown --loglevel=word --log-level=word --no-error-on-unmatched-pattern "
     "--no-semi --trailing-comma=word --cache --version --no-color --prose-wrap=word"
@@ -99,7 +100,7 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
         "prettier": _rewrites(_PRETTIER, "-w", "--write"),
         "jest": _TEST_FORM,
         "vitest": _vitest,
-        "mocha": Form(_TESTER.replace("--config=read", ""), "read*"),
+        "mocha": Form(_TESTER.replace("--config=settings", ""), "read*"),
         "ava": Form(
             "-vmTs -m:text --match=text --verbose --serial --timeout=word --tap --fail-fast -u "
             "--update-snapshots",
@@ -108,17 +109,26 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
         "tap": Form("-g:text --grep=text --bail --timeout=number --reporter=word -R:word", "read*"),
         "biome": _biome,
         "stylelint": _rewrites(
-            "-f:word --fix --formatter=word --config=read --ignore-path=read --max-warnings=number "
+            "-f:word --fix --formatter=word --config=settings --ignore-path=read --max-warnings=number "
             "--quiet --allow-empty-input",
             "--fix",
         ),
         "standard": _rewrites("--fix --verbose", "--fix"),
         "oxlint": _rewrites("--fix --quiet --deny-warnings --format=word -D:word -A:word", "--fix"),
-        "madge": Form("--circular --extensions=word --json --ts-config=read --warning", "read+"),
+        "depcheck": Form("--json --ignores=text", "read?"),
+        "cspell": Form("--no-progress --quiet --words-only", "text*"),
+        "commitlint": Form("-V --from=rev --to=rev --last --verbose", ""),
+        "astro": one_of({"check": Form("", ""), "build": Form("", "")}, "astro in a run"),
+        "typedoc": Form("--out=write --json=write", "read*"),
+        "tailwindcss": Form("-i:read -o:write --input=read --output=write --minify", ""),
+        "babel": Form("-d:write --out-dir=write --extensions=text --source-maps", "read+"),
+        "changeset": one_of({"status": Form("--verbose --since=rev", "")}, "changeset in a run"),
+        "tsd": Form("", "read?"),
+        "madge": Form("--circular --extensions=word --json --ts-config=settings --warning", "read+"),
         "knip": Form("--production --strict --no-progress --reporter=word", ""),
         "svelte-check": Form(
-            "--tsconfig=read --output=word --threshold=word --fail-on-warnings --no-tsconfig", ""
+            "--tsconfig=settings --output=word --threshold=word --fail-on-warnings --no-tsconfig", ""
         ),
-        "markdownlint": _rewrites("-f -c:read --fix --config=read --ignore=text", "--fix", "-f"),
+        "markdownlint": _rewrites("-f -c:settings --fix --config=settings --ignore=text", "--fix", "-f"),
     }
 )

@@ -9,7 +9,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -18,13 +18,31 @@ if TYPE_CHECKING:
 _DOTNET_FLAGS = (
     "-c:word -v:word -f:word -o:write -l:loggers --no-restore --no-build --configuration=word "
     "--verbosity=word --framework=word --filter=text --nologo --logger=loggers "
-    "--output=write --collect=text --results-directory=write --list-tests --blame --settings=read "
+    "--output=write --collect=text --results-directory=write --list-tests --blame --settings=settings "
     "--no-incremental --no-dependencies --no-self-contained"
 )
+
+
+def _of_sources(form: Form, *suffixes: str) -> Policy:
+    """Judge a program that is built and started: it is the base commit's, and gets only words behind `--`."""
+
+    def judge(call: Call) -> None:
+        call.act.unchanged(suffixes, call.name)
+        texts = [word.text for word in call.args]
+        cut = texts.index("--") if "--" in texts else len(texts)
+        form.read(call._replace(args=call.args[:cut]))
+        Form("", "loose*").read(call._replace(args=call.args[cut:]))
+
+    return judge
+
+
 _DOTNET: Mapping[str, Policy] = MappingProxyType(
     {
         **same(Form(_DOTNET_FLAGS, "read*"), "build", "test", "clean"),
+        "sln": Form("", "read? {list}"),
+        "tool": one_of({"list": Form("", "")}, "dotnet tool in a run"),
         "restore": Form("--locked-mode --nologo -v:word --verbosity=word", "read*"),
+        "run": _of_sources(Form(f"{_DOTNET_FLAGS} --project=read", ""), "*.cs", "*.fs", "*.vb"),
         "format": Form(
             "--verify-no-changes --no-restore --severity=word --include=text --verbosity=word -v:word",
             "read*",
@@ -35,12 +53,45 @@ _DOTNET: Mapping[str, Policy] = MappingProxyType(
 )
 
 
+_MSBUILD = re.compile(
+    r"[-/]p(roperty)?:(Configuration|Platform|TreatWarningsAsErrors|CollectCoverage|CoverletOutputFormat)"
+    r"=[A-Za-z0-9]+"
+    r"|-warnaserror|--collect:[A-Za-z0-9 ]+"
+)
+
+
 def _dotnet(call: Call) -> None:
+    call = call._replace(args=tuple(word for word in call.args if not _MSBUILD.fullmatch(word.text)))
     one_of(_DOTNET, "what dotnet does in a run; packages are restored in locked mode")(call)
     if call.args[0].text == "restore" and not any(word.text == "--locked-mode" for word in call.args):
         raise Refused(
             "not-frozen", "dotnet restore may change the lock file; accepted: dotnet restore --locked-mode"
         )
+
+
+def _enforced(form: Form, *words: str) -> Policy:
+    """Judge a restore: it must say that the lock file stays as it is."""
+
+    def judge(call: Call) -> None:
+        if not form.read(call).has(*words):
+            raise Refused(
+                "not-frozen", f"{call.name} may change the lock file; accepted: {call.name} {words[0]}"
+            )
+
+    return judge
+
+
+_PUB = one_of(
+    {"get": _enforced(Form("--enforce-lockfile --offline", ""), "--enforce-lockfile"), "deps": Form("", "")},
+    "what pub does in a run",
+)
+
+
+def _swift_format(call: Call) -> None:
+    if call.args and call.args[0].text == "lint":
+        Form("-rsp --recursive --strict --parallel --configuration=settings", "read+").read(call.after(1))
+    else:
+        Form("-irp --in-place --recursive --parallel --configuration=settings", "rewrite+").read(call)
 
 
 _SWIFT = one_of(
@@ -49,7 +100,7 @@ _SWIFT = one_of(
             Form(
                 "-v -c:word --configuration=word --filter=text --skip=text --parallel "
                 "--enable-code-coverage --build-tests --target=word --product=word "
-                "--disable-automatic-resolution --only-use-versions-from-resolved-file",
+                "--disable-automatic-resolution --only-use-versions-from-resolved-file --list-tests -l",
                 "",
             ),
             "build",
@@ -58,11 +109,16 @@ _SWIFT = one_of(
         "package": one_of(
             {
                 "show-dependencies": Form("", ""),
-                "describe": Form("", ""),
-                "resolve": refuse("download", "packages come with the set-up"),
+                **same(Form("--type=word", ""), "describe", "dump-package"),
+                "resolve": _enforced(
+                    Form("--force-resolved-versions --only-use-versions-from-resolved-file", ""),
+                    "--force-resolved-versions",
+                    "--only-use-versions-from-resolved-file",
+                ),
             },
             "swift package in a run",
         ),
+        "format": _swift_format,
         "--version": Form("", ""),
     },
     "what swift does in a run",
@@ -70,11 +126,15 @@ _SWIFT = one_of(
 
 _XCODE = Form(
     "-scheme=text -workspace=read -project=read -destination=text -configuration=word -quiet -sdk=word -list "
-    "-showsdks -version -enableCodeCoverage=word -testPlan=word -target=text -parallel-testing-enabled=word",
+    "-showsdks -version -enableCodeCoverage=word -testPlan=word -target=text -parallel-testing-enabled=word "
+    "-derivedDataPath=write -resultBundlePath=write",
     "{build|test|clean|analyze|build-for-testing|test-without-building}*",
     is_single=True,
 )
-_ONE_TEST = re.compile(r"-(only|skip)-testing:[A-Za-z0-9_/. ]+")
+_ONE_TEST = re.compile(
+    r"-(only|skip)-testing:[A-Za-z0-9_/. ]+"
+    r"|CODE_SIGN(ING_ALLOWED|ING_REQUIRED|_IDENTITY)=[A-Za-z-]*|ONLY_ACTIVE_ARCH=[A-Z]+"
+)
 
 
 def _xcodebuild(call: Call) -> None:
@@ -117,32 +177,86 @@ _MIX = one_of(
             "--cover --warnings-as-errors",
             "read*",
         ),
+        "deps.get": _enforced(Form("--check-locked --only=word", ""), "--check-locked"),
+        **same(Form("", ""), "deps", "phx.routes", "help"),
         "compile": Form("--warnings-as-errors --force --all-warnings", ""),
         "format": Form("--check-formatted --dry-run", "rewrite*"),
         **same(Form("--strict --all --format=word", "read*"), "credo", "dialyzer"),
     },
     "what mix does in a run",
 )
-_SBT = Form(
-    "-batch",
-    "{test|compile|test:compile|clean|scalafmtCheck|scalafmtCheckAll}+",
-    is_single=True,
+_SBT_TASK = re.compile(
+    r"([A-Za-z0-9_-]+/)?(test|compile|test:compile|Test/compile|clean|scalafmtCheck|scalafmtCheckAll|scalafmtAll"
+    r"|(testOnly|testQuick)( [A-Za-z0-9_.*]+)*)"
 )
+
+
+def _sbt(call: Call) -> None:
+    for word in Form("-batch -no-colors", "text+", is_single=True).read(call).operands:
+        if not _SBT_TASK.fullmatch(word.text):
+            raise Refused("sbt-task", f"sbt {word.text}: test, testOnly, compile and scalafmtCheck are run")
+
+
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         "dotnet": _dotnet,
         "swift": _SWIFT,
-        "swiftlint": Form("--strict --quiet --config=read", "{lint}?"),
+        "swiftlint": Form("--strict --quiet --fix --config=settings", "{lint}?"),
+        "swift-format": _swift_format,
+        "xcrun": one_of(
+            {
+                "simctl": one_of({"list": Form("-j --json", "word*")}, "xcrun simctl in a run"),
+                "--version": Form("", ""),
+            },
+            "xcrun in a run",
+        ),
+        "xcode-select": Form("-p -v --print-path --version", ""),
+        "plutil": one_of(same(Form("", "read+"), "-lint", "-p"), "plutil in a run"),
         "xcodebuild": _xcodebuild,
         "flutter": one_of(
-            {"test": _DART_TEST, "analyze": _ANALYZE, "--version": Form("", "")}, "flutter in a run"
+            {
+                "build": Form(
+                    "--debug --release --profile --no-codesign --no-pub --simulator", "{apk|web|ios|bundle}"
+                ),
+                "doctor": Form("-v", ""),
+                "test": _DART_TEST,
+                "analyze": _ANALYZE,
+                "pub": _PUB,
+                "--version": Form("", ""),
+            },
+            "flutter in a run",
         ),
         "dart": one_of(
-            {"test": _DART_TEST, "analyze": _ANALYZE, "format": _FORMAT, "--version": Form("", "")},
+            {
+                "fix": Form("--dry-run --apply", "rewrite?"),
+                "test": _DART_TEST,
+                "analyze": _ANALYZE,
+                "format": _FORMAT,
+                "pub": _PUB,
+                "--version": Form("", ""),
+            },
             "dart in a run",
         ),
         "mix": _MIX,
-        "sbt": _SBT,
+        "pod": one_of(
+            {
+                "install": _enforced(Form("--deployment --no-repo-update", ""), "--deployment"),
+                "--version": Form("", ""),
+            },
+            "pod in a run",
+        ),
+        "sbt": _sbt,
+        "zig": one_of(
+            {
+                "build": Form("--summary=word", "{test}?"),
+                "test": Form("", "read"),
+                "fmt": Form("--check", "rewrite+"),
+                "version": Form("", ""),
+            },
+            "zig in a run",
+        ),
+        "lein": one_of(same(Form("", "word*"), "test", "check"), "lein in a run"),
+        "rebar3": one_of(same(Form("", ""), "eunit", "ct", "compile", "dialyzer", "xref"), "rebar3 in a run"),
         "just": _recipes("justfile", ".justfile", "*.just"),
         "task": _recipes("taskfile.yml", "taskfile.yaml", "taskfile.dist.yml"),
     }

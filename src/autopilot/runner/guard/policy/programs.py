@@ -13,6 +13,7 @@ from autopilot.runner.guard.policy import (
     editing,
     files,
     git,
+    infra,
     network,
     node,
     platforms,
@@ -42,6 +43,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         **scripts.PROGRAMS,
         **network.PROGRAMS,
         **platforms.PROGRAMS,
+        **infra.PROGRAMS,
         OWN_PROGRAM: scripts.run_repository_program,
     }
 )

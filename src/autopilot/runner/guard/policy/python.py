@@ -19,7 +19,7 @@ from autopilot.runner.guard.verdict import Refused
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_INTERPRETER = Form("-BbdEIOPqRsSuvx -W:text -X:word", "text*", stops=True)
+_INTERPRETER = Form("-BbdEIOPqRsSuvx -W:warning -X:word", "text*", stops=True)
 _NO_INLINE = "no program on the command line or on standard input: put it into a test and run the tests"
 _MODULE_FORMS: Mapping[str, Policy] = MappingProxyType(
     {
@@ -29,6 +29,7 @@ _MODULE_FORMS: Mapping[str, Policy] = MappingProxyType(
             "--sort-keys --indent=number --compact --json-lines --no-ensure-ascii --tab", "read? write?"
         ),
         "tabnanny": Form("-vq", "read+"),
+        **same(Form("", "read?"), "ast", "dis", "tokenize"),
         "doctest": Form("-vf -o:word", "read+"),
     }
 )
@@ -53,7 +54,7 @@ def python(call: Call) -> None:
         if not word.text.startswith("-") and not (index and args[index - 1].text in {"-W", "-X"}):
             break
     script = _INTERPRETER.read(call).operands
-    if not script or script[0].text == "-":
+    if not script or script[0].text.startswith("-"):
         raise Refused("inline-program", f"{call.name}: {_NO_INLINE}")
     _script(call, len(args) - len(script))
 

@@ -9,15 +9,15 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from autopilot.runner.guard.policy.forms import Call, Form, Policy, refuse, same
-from autopilot.runner.guard.policy.kinds import read
+from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
+from autopilot.runner.guard.policy.kinds import kind, read
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _PYTEST = Form(
-    "-NUM -xvqlsh -k:text -m:text -n:word -r:word -p:text -o:text -c:read -W:text --co --collect-only "
+    "-NUM -xvqlsh -k:text -m:text -n:word -r:word -p:text -o:text -c:settings -W:warning --co --collect-only "
     "--maxfail=number "
     "--lf --last-failed --ff --failed-first --nf --new-first --sw --stepwise --stepwise-skip "
     "--tb=word --durations=number "
@@ -25,7 +25,7 @@ _PYTEST = Form(
     "--strict-markers "
     "--strict-config --strict --verbose --quiet --exitfirst --cov[=read] --cov-report=text "
     "--cov-fail-under=number "
-    "--cov-branch --cov-append --no-cov --cov-config=read --cov-reset --ignore=read "
+    "--cov-branch --cov-append --no-cov --cov-config=settings --cov-reset --ignore=read "
     "--ignore-glob=text --deselect=text "
     "--rootdir=read --confcutdir=read --basetemp=text --junitxml=write --junit-xml=write "
     "--junit-prefix=word --dist=word --numprocesses=word "
@@ -37,11 +37,13 @@ _PYTEST = Form(
     "--doctest-modules --doctest-glob=text --doctest-continue-on-failure --disable-warnings "
     "--disable-pytest-warnings "
     "--count=number --reruns=number --reruns-delay=number --snapshot-update --keyword=text "
-    "--full-trace --assert=word --pythonwarnings=text "
+    "--full-trace --assert=word --pythonwarnings=warning "
     "--continue-on-collection-errors --benchmark-skip --benchmark-only --benchmark-disable --forked "
     "--show-capture=word --override-ini=text "
-    "--hypothesis-seed=number --hypothesis-show-statistics --config-file=read --ds=module --reuse-db "
-    "--create-db --no-migrations --nomigrations",
+    "--hypothesis-seed=number --hypothesis-show-statistics --config-file=settings --ds=module --reuse-db "
+    "--create-db --no-migrations --nomigrations "
+    "--html=write --self-contained-html --integration --e2e --run-slow --run-integration --update-goldens "
+    "--last-failed-no-failures=word --headed --browser=word --force-regen --live",
     "read*",
 )
 _SAFE_INI = re.compile(
@@ -85,7 +87,7 @@ _RUFF = Form(
     "--exclude=text --extend-exclude=text --line-length=number --target-version=word "
     "--output-format=word --statistics --preview --no-preview "
     "--no-cache --quiet --verbose --silent --exit-zero --exit-non-zero-on-fix --fixable=word "
-    "--unfixable=word --config=read "
+    "--unfixable=word --config=settings "
     "--stdin-filename=read --force-exclude --respect-gitignore --isolated "
     "--per-file-ignores=text --add-noqa --show-files --show-settings --version",
     "read*",
@@ -109,7 +111,7 @@ _MYPY = Form(
     "--hide-error-codes --show-error-context "
     "--show-column-numbers --ignore-missing-imports --follow-imports=word --python-version=word "
     "--platform=word --package=module --module=module "
-    "--config-file=read --cache-dir=text --no-incremental --exclude=text --check-untyped-defs "
+    "--config-file=settings --cache-dir=text --no-incremental --exclude=text --check-untyped-defs "
     "--disallow-untyped-defs --warn-unused-ignores "
     "--warn-return-any --warn-unreachable --no-implicit-optional --namespace-packages "
     "--explicit-package-bases --install-types-never "
@@ -153,7 +155,7 @@ def _coverage(call: Call) -> None:
             "-miqa -d:write -o:write --show-missing --skip-covered --skip-empty --fail-under=number "
             "--include=text --omit=text "
             "--ignore-errors --precision=number --sort=text --format=word --directory=write --append "
-            "--keep --quiet --rcfile=read",
+            "--keep --quiet --rcfile=settings",
             "read*",
         ).read(rest)
     else:
@@ -164,7 +166,7 @@ def _coverage(call: Call) -> None:
 
 def _coverage_run(call: Call) -> None:
     form = Form(
-        "-ap --append --branch --source=text --omit=text --include=text --parallel-mode --rcfile=read",
+        "-ap --append --branch --source=text --omit=text --include=text --parallel-mode --rcfile=settings",
         "text*",
         stops=True,
     )
@@ -176,6 +178,16 @@ def _coverage_run(call: Call) -> None:
                 TOOLS[name](call.after(index + 2, name))
                 return
     raise Refused("coverage", "coverage run -m pytest ... or coverage run -m unittest ...")
+
+
+def _flask(call: Call) -> None:
+    args = list(call.args)
+    if len(args) > 1 and args[0].text == "--app":
+        kind("module")(call.act, args[1])
+        args = args[2:]
+    one_of({"routes": Form("--all-methods --sort=word", "")}, "flask in a run")(
+        call._replace(args=tuple(args))
+    )
 
 
 def _sessions(*files: str) -> Policy:
@@ -207,13 +219,13 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
         "black": _formatter(
             "-qvlSC -l:number -t:word --check --diff --color --no-color --quiet --verbose "
             "--line-length=number --target-version=word --exclude=text --fast --safe --version "
-            "--preview --skip-string-normalization --config=read",
+            "--preview --skip-string-normalization --config=settings",
             "--check",
             "--diff",
         ),
         "isort": _formatter(
             "-cqv -l:number --check --check-only --diff --profile=word --quiet --verbose --version "
-            "--line-length=number --settings-path=read --filter-files --skip=text",
+            "--line-length=number --settings-path=settings --filter-files --skip=text",
             "--check",
             "--check-only",
             "-c",
@@ -224,7 +236,7 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
         "flake8": Form(
             f"{_LINT} --max-line-length=number --select=word --ignore=word --extend-ignore=word "
             "--exclude=text --format=word --max-complexity=number --per-file-ignores=text "
-            "--config=read",
+            "--config=settings",
             "read*",
         ),
         **same(
@@ -234,7 +246,7 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
             "pydocstyle",
         ),
         "pylint": Form(
-            f"{_LINT} -rsn -f:word --disable=word --enable=word --errors-only --rcfile=read "
+            f"{_LINT} -rsn -f:word --disable=word --enable=word --errors-only --rcfile=settings "
             "--output-format=word --score=word --reports=word --fail-under=number --jobs=number "
             "--recursive=word",
             "read*",
@@ -249,13 +261,28 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
             "basedpyright",
         ),
         "bandit": Form(
-            "-rqvli -c:read -x:text -s:word -t:word -f:word -ll -iii --recursive --quiet "
+            "-rqvli -c:settings -x:text -s:word -t:word -f:word -ll -iii --recursive --quiet "
             "--severity-level=word --exclude=text --skip=word --format=word",
             "read*",
         ),
         "vulture": Form("--min-confidence=number --exclude=text --ignore-names=text", "read*"),
-        "lint-imports": Form("--config=read --verbose --no-cache", ""),
+        "lint-imports": Form("--config=settings --verbose --no-cache", ""),
         "coverage": _coverage,
+        "alembic": one_of(
+            {
+                "heads": Form("-v --verbose", ""),
+                "history": Form("-v -r:word --verbose --rev-range=word", ""),
+                "branches": Form("-v", ""),
+            },
+            "alembic in a run: what needs no database",
+        ),
+        "flask": _flask,
+        "radon": one_of(
+            same(Form("-sa -n:word -x:word", "read+"), "cc", "mi", "raw", "hal"), "radon in a run"
+        ),
+        "interrogate": Form("-vqi -f:number --fail-under=number", "read*"),
+        "deptry": Form("--config=settings --json-output=write", "read*"),
+        "ty": one_of({"check": Form("--python-version=word --output-format=word", "read*")}, "ty in a run"),
         "tox": _sessions("tox.ini"),
         "nox": _sessions("noxfile.py"),
     }

@@ -5,6 +5,7 @@ Must not accept a program on the command line or on standard input.
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ def _interpreter(flags: str, checks: str = "") -> Policy:
         given = form.read(call)
         if given.has("--version", "-v") and not given.operands:
             return
-        if not given.operands or given.operands[0].text == "-" or given.operands[0].text.startswith("+"):
+        if not given.operands or given.operands[0].text.startswith(("-", "+")):
             raise Refused(
                 "inline-program", f"{call.name}: no program on the command line or on standard input"
             )
@@ -39,8 +40,18 @@ def _interpreter(flags: str, checks: str = "") -> Policy:
     return judge
 
 
+def _php(call: Call) -> None:
+    if [word.text for word in call.args] == ["-m"]:
+        return
+    _interpreter("-n", "-l")(call)
+
+
 def run_repository_program(call: Call) -> None:
     """Judge the words of a program of the repository, itself judged already."""
+    name = call.name.rpartition("/")[2]
+    if name in _BINSTUBS:
+        _RUBY_TOOLS[name](call._replace(name=name))
+        return
     run_script(call, Word(call.name), call.args)
 
 
@@ -70,8 +81,22 @@ def _rails(call: Call) -> None:
     run_script(call, Word("rails"), call.args)
 
 
+_BINSTUBS = frozenset({"rspec", "rubocop", "rake"})
 _RUBY_TOOLS: Mapping[str, Policy] = MappingProxyType(
-    {"rspec": _RSPEC, "rubocop": _RUBOCOP, "rake": _rake, "rails": _rails}
+    {
+        "rspec": _RSPEC,
+        "rubocop": _RUBOCOP,
+        "rake": _rake,
+        "rails": _rails,
+        "standardrb": Form("--fix --parallel", "rewrite*"),
+        "srb": one_of({"tc": Form("", "read*")}, "srb in a run"),
+        "steep": one_of({"check": Form("", "read*")}, "steep in a run"),
+        "brakeman": Form("-qz -f:word --no-pager --quiet", "read?"),
+        "erb_lint": Form("--lint-all --autocorrect -a", "rewrite*"),
+        "reek": Form("", "read*"),
+        "cucumber": Form("-t:text --tags=text --format=word", "read*"),
+        "ruby": _interpreter("-wW -I:read", "-c"),
+    }
 )
 
 
@@ -89,8 +114,10 @@ def _bundle(call: Call) -> None:
             raise Refused(
                 "not-frozen", "bundle install may change the lock file; accepted: bundle install --frozen"
             )
-    elif name in {"check", "list", "--version"}:
+    elif name in {"check", "list", "--version", "-v"}:
         Form("", "").read(call.after(1))
+    elif name in {"info", "show"}:
+        Form("--path", "word?").read(call.after(1))
     else:
         raise Refused(
             "subcommand", "bundle exec rspec, rubocop or rake; bundle check; bundle install --frozen"
@@ -98,31 +125,54 @@ def _bundle(call: Call) -> None:
 
 
 _PHPUNIT = Form(
-    "-v -c:read --filter=text --testsuite=word --group=word --exclude-group=word --stop-on-failure "
-    "--colors[=word] --testdox --no-coverage --display-warnings --configuration=read --verbose "
-    "--debug",
+    "-v -c:settings --filter=text --testsuite=word --group=word --exclude-group=word --stop-on-failure "
+    "--colors[=word] --testdox --no-coverage --display-warnings --configuration=settings --verbose "
+    "--debug --coverage-text --coverage-html=write --coverage-clover=write --log-junit=write --order-by=word",
     "read*",
+)
+
+
+def _composer_script(call: Call) -> None:
+    call.act.unchanged(("composer.json",), call.name)
+    name = call.args[0].text if call.args else ""
+    if not _COMPOSER_SCRIPT.fullmatch(name):
+        raise Refused("script-name", f"{call.name} {name}: scripts that test, check or build are run")
+    Form("", "loose*").read(call._replace(args=(Word("--"), *call.args[1:])))
+
+
+_COMPOSER_SCRIPT = re.compile(
+    r"(test|tests|lint|check|cs|phpcs|phpstan|stan|psalm|pint|analy[sz]e|format|fix|coverage|build|unit|ci)([:_-][A-Za-z0-9:_-]+)?"
 )
 _COMPOSER = one_of(
     {
+        **same(_composer_script, "run", "run-script"),
+        "dump-autoload": Form("-o --optimize", ""),
         "test": Form("", ""),
+        "install": Form(
+            "-noq --no-interaction --prefer-dist --no-scripts --no-plugins --no-progress --no-dev --quiet "
+            "--optimize-autoloader --ansi --no-ansi --dry-run",
+            "",
+        ),
         "validate": Form("--strict --no-check-publish", ""),
         "show": Form("", "word*"),
         "--version": Form("", ""),
     },
-    "what composer does in a run; nothing is installed",
+    "what composer does in a run; it restores what composer.lock names",
 )
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         **same(_interpreter("-eux", "-n"), "bash", "sh", "dash", "zsh"),
-        "ruby": _interpreter("-wW", "-c"),
-        "php": _interpreter("-n", "-l"),
+        "ruby": _interpreter("-wW -I:read", "-c"),
+        "php": _php,
         "perl": _interpreter("-wT"),
         "lua": _interpreter(""),
         **_RUBY_TOOLS,
         "bundle": _bundle,
         **same(_PHPUNIT, "phpunit", "pest"),
-        "phpstan": Form("--level=word --no-progress --memory-limit=word", "text*"),
+        "phpstan": Form(
+            "-l:word -c:settings --configuration=settings --level=word --no-progress --memory-limit=word",
+            "text*",
+        ),
         "composer": _COMPOSER,
     }
 )

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
+from autopilot.runner.guard.policy.kinds import read
+from autopilot.runner.guard.policy.refusals import WHY_NOT
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 _HASH = Form("-bctwq --binary --check --text --quiet --status --strict --tag", "read*")
 _DUMP = Form("-abcdoxCv -A:word -t:word -N:number -j:number -n:number -s:number -w[:number]", "read?")
+_PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _WHEN = "{always|auto|never}"
 _FILTER_WORDS = re.compile(
     r"\benv\b|\$ENV|\bimport\b|\binclude\b|\binput_filename\b|\$__|\bdebug\b|\bsyslog\b"
@@ -28,7 +31,9 @@ def _jq(call: Call) -> None:
     args = list(call.args)
     index = 0
     while index < len(args):
-        if args[index].text in {"--arg", "--argjson"}:
+        if args[index].text in {"--arg", "--argjson", "--slurpfile", "--rawfile"}:
+            for word in args[index + 2 : index + 3] if "file" in args[index].text else ():
+                read(call.act, word)
             del args[index : index + 3]
         else:
             index += 1
@@ -74,6 +79,13 @@ def _test(call: Call) -> None:
 def _printf(call: Call) -> None:
     if call.args and call.args[0].text.startswith("-"):
         raise Refused("printf", "printf takes a format and words: printf '%s\\n' one two")
+
+
+def _command(call: Call) -> None:
+    """Judge `command -v NAME`, which only looks; without it the shell would start the program."""
+    texts = [word.text for word in call.args]
+    if len(texts) != 2 or texts[0] not in {"-v", "-V"} or not _PROGRAM.fullmatch(texts[1]):
+        raise Refused("program", f"{WHY_NOT['command']}; to look a program up: command -v NAME")
 
 
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
@@ -176,11 +188,19 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **same(Form("", ""), "true", "false", "nproc", "arch"),
         ":": Form("", "text*"),
         "pwd": Form("-LP", ""),
+        "expr": Form("", "text+"),
+        "shuf": Form("-n:number -e -r -i:word --head-count=number", "read*"),
+        **same(Form("-hmg --human", ""), "free", "uptime", "lscpu", "locale"),
+        "xmllint": Form("--noout --format --nonet --xpath=text --schema=read --recover", "read+"),
+        **same(Form("--color --no-color", ""), "xcpretty", "xcbeautify"),
+        **same(Form("", ""), "whoami", "hostname"),
+        "type": Form("-apt", "word+"),
+        "command": _command,
         "sleep": Form("", "number"),
         "exit": Form("", "number?"),
         "seq": Form("-w -s:text -f:text --equal-width --separator=text", "number number? number?"),
         "date": Form(
-            "-uIR -d:text --date=text --utc -I[:word] --iso-8601[=word] --rfc-3339=word -r:read", "text?"
+            "-uIR -d:text --date=text --utc -I[:word] --iso-8601[=word] --rfc-3339=word -r:read", "date?"
         ),
         "uname": Form("-amnrspiov", ""),
         "base64": Form("-di -w:number --decode --wrap=number", "read?"),

@@ -1,0 +1,172 @@
+"""Gemini CLI, headless: how it is started, and what its stream means.
+
+Must not pass a credential on a command line: the prompt goes in by stdin, the key by the environment.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING, Any
+
+from autopilot.config.plain import one_line
+from autopilot.runner.agents.adapter import AgentReport, Launch
+from autopilot.runner.agents.events import Acted, Spent, Spoke, UsedTool
+from autopilot.runner.agents.framing import JsonLines
+from autopilot.runner.agents.gemini_profile import (
+    MODE,
+    NOBODY,
+    configured_by,
+    policy_text,
+    settings_text,
+)
+from autopilot.runner.agents.gemini_verdict import judge
+from autopilot.runner.agents.numbers import mapping, text
+from autopilot.runner.agents.pricing import counted, priced, unpriced
+from autopilot.runner.agents.questions import questions_in
+from autopilot.runner.agents.sign_in import GEMINI_BASE, GEMINI_KEY
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.run import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from autopilot.runner.agents.adapter import Ending, Order
+    from autopilot.runner.agents.events import AgentEvent
+    from autopilot.schemas.price import TokenPrice
+    from autopilot.schemas.run import AgentSpec
+
+AUTH_VARIABLES = (GEMINI_BASE, GEMINI_KEY)
+_KEPT_CHARS = 8000
+_COUNTS: Mapping[str, str] = {"input": "input", "output": "output_tokens", "cache_read": "cached"}
+# A use of a tool that ended like this never began: its policy comes after our hook, all else before it.
+_NEVER_BEGAN = frozenset({"policy_violation", "tool_not_registered", "invalid_tool_params"})
+_DENIED = frozenset({"policy_violation", "tool_not_registered"})
+_BY_A_HOOK = "Tool execution blocked: "
+"""What the guard has refused it tells itself."""
+_HOOK_BYTES = 16
+_MAX_DENIALS, _MOST_AT_ONCE, _MAX_NAME_CHARS = 100, 1000, 64
+
+
+class GeminiAgent:
+    """One `gemini` process."""
+
+    def __init__(self) -> None:
+        """Start before the first byte."""
+        self._lines = JsonLines()
+        self._prices: Mapping[str, TokenPrice] = {}
+        self._result: Mapping[str, Any] | None = None
+        self._usage = Usage(cost_micro_usd=0, known=False)
+        self._said = ""
+        self._denials: list[str] = []
+        self._tools: dict[str, str] = {}
+
+    def check(self, spec: AgentSpec) -> None:
+        """Nothing of it is obligatory."""
+
+    def launch(self, order: Order) -> Launch:
+        """Ask for the event stream, under settings of ours and a policy that no other outranks.
+
+        Raises:
+            ConfigError: the repository's own settings would outrank them.
+        """
+        theirs = configured_by(order.worktree)
+        if theirs is not None:
+            what = f"the repository's {theirs} would outrank the settings under which Gemini CLI is held"
+            hint = "take it out, all but `context` and `ui` of its settings, or let another agent work here"
+            raise ConfigError("agent-configured-by-repository", what, hint=hint)
+        self._prices = order.agent.prices
+        home, policy = order.private / "gemini", order.private / "gemini-policy.toml"
+        folder = home / ".gemini"
+        return Launch(
+            argv=(
+                *(order.agent.argv or ("gemini",)),
+                *("--output-format", "stream-json", "--approval-mode", MODE, "--admin-policy", str(policy)),
+                *("--extensions", NOBODY, "--allowed-mcp-server-names", NOBODY),
+                *(("--model", order.agent.model) if order.agent.model else ()),
+            ),
+            passes=(*AUTH_VARIABLES, *order.agent.env_pass),
+            extra={
+                "GEMINI_CLI_HOME": str(home),
+                # There are none: what a machine has for all of its users is not of a run.
+                "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(home / "none" / "settings.json"),
+                "GEMINI_CLI_TRUST_WORKSPACE": "true",
+                # One process, so that it is its own to end; and no sandbox that a file of the worktree names.
+                "GEMINI_CLI_NO_RELAUNCH": "1",
+                "GEMINI_SANDBOX": "false",
+            },
+            stdin=order.prompt.read_bytes(),
+            files={
+                folder / "settings.json": settings_text(order.guard, secrets.token_hex(_HOOK_BYTES)),
+                policy: policy_text(is_confined=order.is_confined),
+            },
+            writable=(folder,),
+        )
+
+    def feed(self, chunk: bytes) -> list[AgentEvent]:
+        """Take the next piece of the stream."""
+        return [event for line in self._lines.feed(chunk) for event in self._take(line)]
+
+    def finish(self, ending: Ending) -> AgentReport:
+        """Judge by its result, and by its exit code where there is none."""
+        for line in self._lines.end():
+            self._take(line)
+        outcome, code, message, hint = judge(self._result, ending)
+        note = self._lines.note()
+        return AgentReport(
+            outcome=outcome,
+            code=code,
+            message=message,
+            hint=hint,
+            usage=self._usage,
+            questions=questions_in(self._said) if outcome is None else (),
+            denials=tuple(self._denials),
+            final_text=self._said,
+            warnings=(note,) if note else (),
+        )
+
+    def usage(self) -> Usage:
+        """Give its counters as they stand: it tells them at its end, so before that none is known."""
+        return self._usage
+
+    def _take(self, line: Mapping[str, Any] | str) -> list[AgentEvent]:
+        if isinstance(line, str):
+            return [Spoke(line)]
+        match line.get("type"):
+            case "message" if line.get("role") == "assistant":
+                self._said = (self._said + text(line.get("content")))[-_KEPT_CHARS:]
+                return [Spoke(text(line.get("content")))]
+            case "tool_use":
+                name = one_line(text(line.get("tool_name")), max_chars=_MAX_NAME_CHARS)
+                if len(self._tools) < _MOST_AT_ONCE:
+                    self._tools[text(line.get("tool_id"))] = name
+                return [UsedTool(name)]
+            case "tool_result":
+                return self._ended(line)
+            case "result":
+                self._result = line
+                return [self._spend(mapping(line.get("stats")))]
+        return []
+
+    def _ended(self, line: Mapping[str, Any]) -> list[AgentEvent]:
+        error = mapping(line.get("error"))
+        tool = self._tools.pop(text(line.get("tool_id")), "a tool")
+        how, why = text(error.get("type")), text(error.get("message"))
+        if how in _DENIED and not why.startswith(_BY_A_HOOK) and len(self._denials) < _MAX_DENIALS:
+            self._denials.append(f"{tool}: not allowed")
+        return [] if how in _NEVER_BEGAN else [Acted(tool)]
+
+    def _spend(self, stats: Mapping[str, Any]) -> Spent:
+        models = {one_line(name): mapping(each) for name, each in mapping(stats.get("models")).items()}
+        used = {name: tokens for name, each in models.items() if (tokens := counted(each, _COUNTS))}
+        cost = priced(used, self._prices) if used and len(used) == len(models) else None
+        self._usage = Usage(
+            cost_micro_usd=cost or 0,
+            known=cost is not None,
+            input_tokens=sum(each.input for each in used.values()),
+            output_tokens=sum(each.output for each in used.values()),
+            cached_tokens=sum(each.cache_read for each in used.values()),
+            turns=1,
+            unpriced=unpriced(used, self._prices),
+        )
+        usage = self._usage
+        return Spent(cost, usage.input_tokens, usage.output_tokens, usage.cached_tokens, is_priced=True)

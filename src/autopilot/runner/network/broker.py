@@ -1,0 +1,204 @@
+"""What passes to the model's service through the key broker, and how it is written for it.
+
+Pure. A credential stands in what goes to the service, and must not stand anywhere else. Source: ADR 0141.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import h11
+
+from autopilot.runner.network.names import Refusal, Target, read_target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from autopilot.runner.network.policy import Endpoint
+
+# Twice what the vendors take.
+MAX_BODY_BYTES = 64 * 1024 * 1024
+BETWEEN_US = frozenset(
+    {b"connection", b"keep-alive", b"host", b"te", b"trailer", b"upgrade", b"expect", b"alt-svc"}
+)
+_CREDENTIALS = frozenset(
+    {b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"cookie", b"set-cookie"}
+)
+_PROXY = b"proxy-"
+_BEARER = b"bearer "
+_SCHEME = "http://"
+_QUERY = re.compile(r"[A-Za-z0-9_.,~=&%+:-]{0,1000}")
+_USUAL: Mapping[str, int] = {"https": 443, "http": 80}
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Requests that a client needs: methods, and a pattern for the whole path below the base address."""
+
+    methods: frozenset[str]
+    path: str
+
+
+_ASKED, _TOLD = frozenset({"POST"}), frozenset({"GET", "HEAD"})
+_MODEL = "[A-Za-z0-9][A-Za-z0-9._:@-]*"
+# Neither files nor batches, stored answers or anything of the account can be reached.
+MESSAGES = (
+    Call(_ASKED, "/v1/messages(/count_tokens)?"),
+    Call(_TOLD, f"/v1/models(/{_MODEL})?"),
+)
+"""What clients of the Messages API need."""
+RESPONSES = (
+    Call(_ASKED, "(/v1)?/(responses(/compact)?|chat/completions)"),
+    Call(_TOLD, f"(/v1)?/models(/{_MODEL})?"),
+)
+"""What clients of the Responses and the Chat Completions API need; some base addresses end in `/v1`."""
+
+_NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
+CONTENTS = (
+    Call(_ASKED, f"/v1(beta)?/models/{_NAME}:(generateContent|streamGenerateContent|countTokens)"),
+    Call(_TOLD, f"/v1(beta)?/models(/{_NAME})?"),
+)
+"""What clients of the Gemini API need."""
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A credential, and the word that stands for it inside."""
+
+    stand_in: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broker:
+    """The model's service, as it is found inside.
+
+    `here` is where clients find it, `prefix` the path of its base address, the same on both sides.
+    `is_listed`: the operator lets the run reach it.
+    """
+
+    here: Target
+    endpoint: Endpoint
+    keys: tuple[Key, ...]
+    calls: tuple[Call, ...]
+    prefix: str = ""
+    is_listed: bool = True
+
+    @property
+    def base_url(self) -> str:
+        """Its address inside."""
+        return f"{_SCHEME}{self.here}{self.prefix}"
+
+    def is_meant(self, target: str) -> bool:
+        """Tell whether a request is for it: by its path alone, or by its whole address inside."""
+        return target.startswith("/") or self._path(target) is not None
+
+    def judge(self, request: h11.Request) -> h11.Request | Refusal:
+        """Give the request as the service gets it, or say why it does not get it."""
+        method, target = request.method.decode("latin-1"), request.target.decode("latin-1")
+        path, mark, query = (self._path(target) or target).partition("?")
+        refusal = self._framing(request) or self._call(method, path) or _queried(query)
+        if refusal is not None:
+            return refusal
+        headers = self._headers(list(request.headers))
+        if isinstance(headers, Refusal):
+            return headers
+        if not self.is_listed:
+            host = self.endpoint.target.host
+            return Refusal("host", f"{host} is not among the hosts that this run may reach")
+        anew = f"{path}{mark}{query}"
+        return h11.Request(method=request.method, target=anew, headers=[*self._ours(), *headers])
+
+    def path_of(self, target: str) -> str:
+        """Give the path that a request asks for, without what stands behind it."""
+        return (self._path(target) or target).partition("?")[0]
+
+    def _path(self, target: str) -> str | None:
+        """Take the path out of a whole address inside; None: it is none."""
+        if target[: len(_SCHEME)].lower() != _SCHEME:
+            return None
+        authority, slash, path = target[len(_SCHEME) :].partition("/")
+        return f"/{path}" if slash and read_target(authority, default_port=80) == self.here else None
+
+    def _framing(self, request: h11.Request) -> Refusal | None:
+        """Refuse whatever two servers might understand in two ways."""
+        named = [name for name, _ in request.headers]
+        hosts = [value.decode("latin-1") for name, value in request.headers if name == b"host"]
+        lengths = [int(value) for name, value in request.headers if name == b"content-length"]
+        if request.http_version != b"1.1":
+            return Refusal("version", "only HTTP/1.1 is spoken here")
+        if len(hosts) != 1 or read_target(hosts[0], default_port=80) != self.here:
+            return Refusal("host-mismatch", "the Host header names another place than the request")
+        if lengths and b"transfer-encoding" in named:
+            return Refusal("framing", "the body has two lengths")
+        if any(length > MAX_BODY_BYTES for length in lengths):
+            return TOO_LARGE
+        if b"upgrade" in named:
+            return Refusal("upgrade", "another protocol cannot be spoken here")
+        return None
+
+    def _call(self, method: str, path: str) -> Refusal | None:
+        if not path.startswith(f"{self.prefix}/"):
+            return Refusal("path", "this path of the model's service cannot be reached")
+        below = path.removeprefix(self.prefix)
+        known = [call for call in self.calls if re.fullmatch(call.path, below, re.ASCII)]
+        if not known:
+            return Refusal("path", "this path of the model's service cannot be reached")
+        if not any(method in call.methods for call in known):
+            return Refusal("method", "this method cannot be used for this path")
+        return None
+
+    def _headers(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]] | Refusal:
+        """Take out every credential, and set the real one where its stand-in was shown."""
+        shown = [
+            (name, signed)
+            for name, value in given
+            if name in _CREDENTIALS and (signed := self._signed(value)) is not None
+        ]
+        if not shown:
+            return Refusal("key", "the model's service is asked with the key that this run was given")
+        return [*shown, *without_ours(given)]
+
+    def _signed(self, value: bytes) -> bytes | None:
+        """Give the header's value with the real credential, where it holds a stand-in and nothing else."""
+        scheme = value[: len(_BEARER)] if value[: len(_BEARER)].lower() == _BEARER else b""
+        word = value[len(scheme) :].strip()
+        for key in self.keys:
+            if hmac.compare_digest(word, key.stand_in.encode("ascii")):
+                return scheme + key.value.encode("utf-8")
+        return None
+
+    def _ours(self) -> list[tuple[bytes, bytes]]:
+        target = self.endpoint.target
+        usual = _USUAL["https" if self.endpoint.is_tls else "http"]
+        host = str(target).removesuffix(f":{usual}") if target.port == usual else str(target)
+        return [(b"Host", host.encode("ascii")), (b"Connection", b"close")]
+
+
+TOO_LARGE = Refusal("too-large", f"more than {MAX_BODY_BYTES} bytes cannot be sent at once")
+
+
+def without_ours(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Leave out what is between two neighbours only, and every credential, however it is spelled."""
+    given = [(name, value, name.replace(b"_", b"-")) for name, value in headers]
+    named = {
+        word.strip().lower()
+        for name, value, _ in given
+        if name == b"connection"
+        for word in value.split(b",")
+    } - {b"transfer-encoding", b"content-length"}
+    dropped = BETWEEN_US | _CREDENTIALS
+    return [
+        (name, value)
+        for name, value, plain in given
+        if plain not in dropped and name not in named and not plain.startswith(_PROXY)
+    ]
+
+
+def _queried(query: str) -> Refusal | None:
+    if _QUERY.fullmatch(query):
+        return None
+    return Refusal("path", "what stands behind the path holds what none of the client's does")

@@ -1,0 +1,294 @@
+"""How Gemini CLI is started, what is written for it, and what its stream means."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autopilot.runner.agents.adapter import AgentReport, Ending, Launch, Order
+from autopilot.runner.agents.events import Acted, AgentEvent, Spent, Spoke, UsedTool
+from autopilot.runner.agents.gemini import GeminiAgent
+from autopilot.runner.agents.gemini_profile import policy_text, settings_text
+from autopilot.schemas.errors import ConfigError
+from autopilot.schemas.price import TokenPrice
+from autopilot.schemas.run import AgentSpec, Outcome
+from tests.support.captures import gemini, gemini_names
+from tests.support.orders import make_order
+
+MATRIX = [
+    ("deeds", None, "agent-finished"),
+    ("error-401", Outcome.CREDENTIAL, "agent-not-authenticated"),
+    ("error-400-key", Outcome.CREDENTIAL, "agent-not-authenticated"),
+    ("error-403", Outcome.CREDENTIAL, "agent-not-authenticated"),
+    ("no-key", Outcome.CREDENTIAL, "agent-not-authenticated"),
+    ("unknown-model", Outcome.CONFIGURATION, "agent-model-unknown"),
+    ("quota", Outcome.AGENT_FAILED, "agent-rate-limited"),
+    ("sigterm", Outcome.AGENT_FAILED, "agent-no-result"),
+]
+PRICE = TokenPrice(input=1_000_000, output=10_000_000, cache_read=100_000, cache_write=0)
+
+
+@pytest.fixture
+def order(tmp_path: Path) -> Order:
+    (tmp_path / "prompt.md").write_text("--yolo is text here\n")
+    (tmp_path / "worktree").mkdir()
+    agent = AgentSpec(name="gemini", kind="gemini", model="gemini-2.5-pro", env_pass=("X_PASSED",))
+    return make_order(agent, tmp_path)
+
+
+def launched(order: Order) -> Launch:
+    return GeminiAgent().launch(order)
+
+
+def told(*events: object) -> bytes:
+    return b"".join(json.dumps(each).encode() + b"\n" for each in events)
+
+
+def play(data: bytes, code: int = 0, tail: str = "") -> tuple[AgentReport, list[AgentEvent]]:
+    agent = GeminiAgent()
+    events = [event for start in range(0, len(data), 97) for event in agent.feed(data[start : start + 97])]
+    return agent.finish(Ending(code, None, tail)), events
+
+
+def replay(name: str) -> tuple[AgentReport, list[AgentEvent]]:
+    capture = gemini(name)
+    return play(capture.stdout, capture.exit_code, capture.stderr)
+
+
+def test_it_is_started_headless_with_nothing_of_others_and_never_with_yolo(order: Order) -> None:
+    launch = launched(order)
+    home, policy = order.private / "gemini", order.private / "gemini-policy.toml"
+    assert launch.argv == (
+        *("gemini", "--output-format", "stream-json", "--approval-mode", "auto_edit"),
+        *("--admin-policy", str(policy), "--extensions", "none", "--allowed-mcp-server-names", "none"),
+        *("--model", "gemini-2.5-pro"),
+    )
+    assert launch.stdin == order.prompt.read_bytes()
+    assert launch.passes == ("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "X_PASSED")
+    assert launch.extra == {
+        "GEMINI_CLI_HOME": str(home),
+        "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(home / "none" / "settings.json"),
+        "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        "GEMINI_CLI_NO_RELAUNCH": "1",
+        "GEMINI_SANDBOX": "false",
+    }
+    assert set(launch.files) == {policy, home / ".gemini" / "settings.json"}
+    assert launch.writable == (home / ".gemini",)
+
+
+def test_the_guard_is_asked_before_every_tool_and_whatever_is_no_yes_is_a_no_with_words(order: Order) -> None:
+    names = set()
+    for _ in range(2):
+        launch = launched(replace(order, guard=("/usr/bin/python3", "-I", "cl ient.py", "/r/guard.sock")))
+        settings = json.loads(launch.files[order.private / "gemini" / ".gemini" / "settings.json"])
+        assert settings["hooksConfig"] == {"enabled": True}
+        ((event, (asked,)),) = settings["hooks"].items()
+        (hook,) = asked["hooks"]
+        assert (event, asked["matcher"], hook["type"], hook["timeout"]) == (
+            *("BeforeTool", ".*", "command"),
+            86_400_000,
+        )
+        assert hook["command"].startswith("/usr/bin/python3 -I 'cl ient.py' /r/guard.sock || {")
+        names.add(hook["name"])
+    assert len(names) == 2  # the repository's settings may switch off a hook that they can name
+
+
+@pytest.mark.parametrize("end", ["exit 2", "exit 1", "kill -9 $$", "exit 0"])
+def test_the_hooks_command_ends_in_two_with_words_wherever_the_guards_does_not_end_in_0(end: str) -> None:
+    settings = json.loads(settings_text(("sh", "-c", end)))
+    command = settings["hooks"]["BeforeTool"][0]["hooks"][0]["command"]
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    # Without words the client takes exit 2 for a yes.
+    assert (done.returncode, bool(done.stderr)) == ((0, False) if end == "exit 0" else (2, True))
+    assert done.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "is_refused"),
+    [
+        (".gemini/settings.json", '{"context": {"fileName": "A.md"}, "ui": {}}', False),
+        (".gemini/settings.json", '{"hooks": {}}', True),
+        (".gemini/settings.json", '{"hook\\u0073": {}}', True),
+        (".gemini/settings.json", '{"mcpServers": {}}', True),
+        (".gemini/settings.json", "{} // hooks", True),
+        (".gemini/settings.json", "[]", True),
+        (".gemini/settings.json", "[" * 100_000, True),
+        (".gemini/.env", "", True),
+        (".gemini/GEMINI.md", "", False),
+    ],
+)
+def test_a_repository_whose_settings_would_outrank_ours_is_not_worked_on(
+    order: Order, name: str, content: str, *, is_refused: bool
+) -> None:
+    (order.worktree / ".gemini").mkdir()
+    (order.worktree / name).write_text(content)
+    if not is_refused:
+        launched(order)
+        return
+    with pytest.raises(ConfigError) as caught:
+        launched(order)
+    assert caught.value.code == "agent-configured-by-repository"
+    assert name in str(caught.value)
+
+
+def test_settings_that_are_no_plain_file_are_taken_for_ones_that_outrank_ours(order: Order) -> None:
+    (order.worktree / ".gemini").mkdir()
+    for name in ("settings.json", ".env"):
+        (order.worktree / ".gemini" / name).symlink_to("/nowhere")
+        with pytest.raises(ConfigError):
+            launched(order)
+        (order.worktree / ".gemini" / name).unlink()
+
+
+def test_its_settings_are_these_and_no_others() -> None:
+    assert json.loads(settings_text()) == {
+        "advanced": {"ignoreLocalEnv": True},
+        "general": {
+            "checkpointing": {"enabled": False},
+            "enableAutoUpdate": False,
+            "enableAutoUpdateNotification": False,
+        },
+        "hooksConfig": {"enabled": False},
+        "ide": {"enabled": False},
+        "mcp": {"allowed": ["none"]},
+        "privacy": {"usageStatisticsEnabled": False},
+        "security": {
+            "auth": {"enforcedType": "gemini-api-key", "selectedType": "gemini-api-key"},
+            "enablePermanentToolApproval": False,
+            "folderTrust": {"enabled": False},
+        },
+        "skills": {"enabled": False},
+        "telemetry": {"enabled": False},
+        "tools": {
+            "callCommand": "",
+            "discoveryCommand": "",
+            "sandbox": False,
+            "shell": {"enableInteractiveShell": False},
+        },
+    }
+
+
+@pytest.mark.parametrize("is_confined", [True, False])
+def test_its_policy_denies_what_it_does_not_name_and_a_shell_without_a_sandbox(is_confined: bool) -> None:
+    rules = tomllib.loads(policy_text(is_confined=is_confined))["rule"]
+    files, last = rules[0], rules[-1]
+    assert files == {
+        "toolName": [
+            *("glob", "grep_search", "list_directory", "read_file", "replace", "write_file", "write_todos"),
+        ],
+        "decision": "allow",
+        "priority": 900,
+    }
+    assert last == {"toolName": "*", "decision": "deny", "priority": 1}
+    of_shell = [rule for rule in rules if rule["toolName"] == "run_shell_command"]
+    assert [(rule["decision"], rule["priority"]) for rule in of_shell] == (
+        [("allow", 900), ("deny", 950)] if is_confined else []
+    )
+    assert not is_confined or {"git push", "gh", "sudo"} <= set(of_shell[1]["commandPrefix"])
+    assert len(rules) == 2 + len(of_shell)
+
+
+def test_a_sandbox_around_it_is_what_gives_it_a_shell(order: Order) -> None:
+    for is_confined in (True, False):
+        launch = launched(replace(order, is_confined=is_confined))
+        policy = launch.files[order.private / "gemini-policy.toml"]
+        assert ("run_shell_command" in policy) is is_confined
+
+
+@pytest.mark.parametrize(("name", "outcome", "code"), MATRIX)
+def test_every_row_of_the_outcome_matrix_gets_its_verdict(
+    name: str, outcome: Outcome | None, code: str
+) -> None:
+    report, _ = replay(name)
+    assert (report.outcome, report.code) == (outcome, code)
+    assert report.message
+    assert report.hint or outcome is None
+
+
+def test_every_recorded_stream_is_in_the_matrix_and_read_without_a_damaged_line() -> None:
+    assert sorted(gemini_names()) == sorted(name for name, _, _ in MATRIX)
+    assert not [warning for name in gemini_names() for warning in replay(name)[0].warnings]
+
+
+def test_its_stream_is_told_and_only_what_began_counts_as_done() -> None:
+    report, events = replay("deeds")
+    assert [event for event in events if not isinstance(event, UsedTool | Spent)] == [
+        Spoke("Creating."),
+        *(Acted("write_file"), Acted("run_shell_command")),
+        Spoke("All done."),
+    ]
+    assert report.final_text == "Creating.All done."
+    # What the guard refused it tells itself.
+    assert report.denials == ("run_shell_command: not allowed", "web_fetch: not allowed")
+
+
+def test_its_end_is_priced(order: Order) -> None:
+    agent = GeminiAgent()
+    agent.launch(replace(order, agent=order.agent.model_copy(update={"prices": {"gemini-2.5-pro": PRICE}})))
+    spent = agent.feed(gemini("deeds").stdout)[-1]
+    cost = 7000 + 3100 + 50
+    assert spent == Spent(cost, 7000, 310, 500, is_priced=True)
+    assert (agent.usage().known, agent.usage().cost_micro_usd) == (True, cost)
+
+
+def test_without_a_price_or_an_end_its_cost_is_not_known() -> None:
+    usage = replay("deeds")[0].usage
+    assert (usage.known, usage.unpriced) == (False, ("gemini-2.5-pro",))
+    assert not replay("sigterm")[0].usage.known
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "code"),
+    [
+        ("autopilot: model.example is not among the hosts", Outcome.CONFIGURATION, "agent-host-refused"),
+        ('[API Error: {"error":{"code":503}}]', Outcome.AGENT_FAILED, "agent-service-down"),
+        ("You exceeded your current quota", Outcome.AGENT_FAILED, "agent-rate-limited"),
+        ("fetch failed sending request", Outcome.AGENT_FAILED, "agent-unreachable"),
+        ("Flux is low", Outcome.AGENT_FAILED, "agent-error"),
+    ],
+)
+def test_its_words_are_sorted(error: str, outcome: Outcome, code: str) -> None:
+    report, _ = play(told({"type": "result", "status": "error", "error": {"message": error}}), 1)
+    assert (report.outcome, report.code) == (outcome, code)
+    assert error[:20] in report.message
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "outcome", "code"),
+    [
+        (127, Outcome.AGENT_MISSING, "agent-missing"),
+        (1, Outcome.AGENT_FAILED, "agent-failed-unknown"),
+        (0, Outcome.AGENT_FAILED, "agent-no-result"),
+    ],
+)
+def test_an_end_without_a_result_is_a_failure(exit_code: int, outcome: Outcome, code: str) -> None:
+    report, _ = play(b"", exit_code, "no")
+    assert (report.outcome, report.code) == (outcome, code)
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        *({"type": 3}, {"type": "new.thing"}, {"type": "tool_result", "tool_id": [], "error": {"type": []}}),
+        *({"type": "tool_use", "tool_id": {}, "tool_name": 7}, {"type": "message", "role": "assistant"}),
+        *({"type": "result", "stats": {"models": {"m": [1], "n": {"input": -1}}}}, {}),
+        {"type": "result", "stats": "all", "error": "none"},
+    ],
+)
+def test_strange_events_are_tolerated(strange: object) -> None:
+    report, _ = play(told(strange, {"type": "result", "status": "success", "stats": None}))
+    assert report.outcome is None
+    assert not report.usage.known
+
+
+def test_an_agent_that_talks_without_end_does_not_fill_our_memory() -> None:
+    denied = {"type": "tool_result", "error": {"type": "tool_not_registered"}}
+    uses = [{"type": "tool_use", "tool_id": f"{number}", "tool_name": "x" * 500} for number in range(2000)]
+    report, events = play(told(*uses, *([denied] * 500)))
+    assert len(report.denials) == 100
+    assert max(len(event.tool) for event in events if isinstance(event, UsedTool)) <= 70
