@@ -1,7 +1,10 @@
-"""`python -P -m autopilot.publish [state] SPEC.json`: one publication, one verdict file; or one question.
+"""`python -P -m autopilot.publish [ACT] SPEC.json`: a publication and its verdict, or a question.
 
-With `state` it asks what became of pull requests of ours, and writes a report. Exit 0 whenever the file was
-written, 78 when the spec cannot be read, 75 when another publisher is at it.
+With `state` it asks what became of pull requests of ours, with `try` whether a branch of ours could be
+pushed, with `check` how narrow the credential is and how the forge holds its branches, with `read` what an
+issue of a tracker says, with `reach` what our credential may do there, and writes a report. With `deliver` it
+lets a text out through a channel, once, and reports what became of it.
+Exit 0 whenever the file was written, 78 when the spec cannot be read, 75 when another publisher is at it.
 The edge of this part: any failure, and being told to stop, becomes a verdict, and never a push.
 """
 
@@ -15,32 +18,33 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config.clock import SystemClock
-from autopilot.config.git import Git
+from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
 from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.config.private import keep_private
-from autopilot.config.room import is_full
-from autopilot.publish import inquiry, verdicts
+from autopilot.config.room import is_full, log_text
+from autopilot.publish import delivery, forge_check, inquiry, tracker_questions, trial, verdicts
 from autopilot.publish.context import Context
-from autopilot.publish.files import (
-    read_request,
-    read_spec,
-    read_state_spec,
-    write_report,
-    write_verdict,
-)
+from autopilot.publish.files import read_request, read_spec, write_report, write_verdict
 from autopilot.publish.progress import Progress
 from autopilot.publish.publisher import publish
 from autopilot.publish.workspace import PublisherBusy, workspace
+from autopilot.schemas.delivery import DeliverySpec
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
+from autopilot.schemas.publication import ForgeCheckSpec, PublishSpec, PullStateSpec, PushTrialSpec
+from autopilot.schemas.tracking import IssueSpec, TrackerCheckSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from types import FrameType
 
     from autopilot.config.clock import Clock
-    from autopilot.schemas.publication import PublishSpec
+    from autopilot.schemas.records import Record
+
+Question = PullStateSpec | PushTrialSpec | ForgeCheckSpec | IssueSpec | TrackerCheckSpec | DeliverySpec
+"""What names a working folder and where its report goes."""
+_BUG = "bug"
 
 
 def main(argv: Sequence[str]) -> int:
@@ -50,8 +54,19 @@ def main(argv: Sequence[str]) -> int:
             act = _publish
         case ["state", spec]:
             act = _ask
+        case ["try", spec]:
+            act = _try
+        case ["check", spec]:
+            act = _check
+        case ["read", spec]:
+            act = _read
+        case ["reach", spec]:
+            act = _reach
+        case ["deliver", spec]:
+            act = _deliver
         case _:
-            sys.stderr.write("usage: python -P -m autopilot.publish [state] SPEC.json\n")
+            acts = "state|try|check|read|reach|deliver"
+            sys.stderr.write(f"usage: python -P -m autopilot.publish [{acts}] SPEC.json\n")
             return ExitCode.USAGE
     signal.signal(signal.SIGTERM, _stop)
     try:
@@ -63,32 +78,94 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _publish(spec_file: Path, clock: Clock) -> None:
-    spec = read_spec(spec_file)
-    if spec.lease is not None:
-        LeaseWatch(spec.lease.file, spec.lease.lease_s, clock=clock, on_lost=_stop_ourselves).start()
+    spec = read_spec(PublishSpec, spec_file)
     run(spec, Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id), clock)
 
 
 def _ask(spec_file: Path, clock: Clock) -> None:
-    """Ask, and write the report.
+    """Ask what became of pull requests; raises as `_answer`."""
+    spec = read_spec(PullStateSpec, spec_file)
+    _answer(
+        spec,
+        lambda folder: inquiry.inquire(spec, clock=clock, folder=folder),
+        lambda code, what: inquiry.unknown(spec, code, what, now_ms=clock.now_ms()),
+    )
+
+
+def _try(spec_file: Path, clock: Clock) -> None:
+    """Try whether we could push; raises as `_answer`."""
+    spec = read_spec(PushTrialSpec, spec_file)
+    _answer(
+        spec,
+        lambda folder: trial.attempt(spec, clock=clock, folder=folder),
+        lambda code, what: trial.failed(spec, code, what, is_transient=code != _BUG),
+    )
+
+
+def _deliver(spec_file: Path, clock: Clock) -> None:
+    """Let a text out; raises as `_answer`, and where the report cannot be written the mark tells."""
+    spec = read_spec(DeliverySpec, spec_file)
+    _answer(
+        spec,
+        lambda folder: delivery.deliver(spec, clock=clock, folder=folder),
+        lambda code, what: delivery.stopped(spec, code, what, now_ms=clock.now_ms()),
+    )
+
+
+def _answer(spec: Question, act: Callable[[Path], Record], broken: Callable[[str, str], Record]) -> None:
+    """Do it, and write the report.
+
+    Args:
+        spec: where it is done, and where the report goes.
+        act: gives the report of what was done in the folder it is handed.
+        broken: gives the report of what came to no end, from a code and words.
+
+    Raises:
+        TransientError: another one is at work on this.
+        OSError: the report cannot be written.
+    """
+    try:
+        with workspace(spec.workdir) as folder:
+            report = act(folder)
+    except PublisherBusy:
+        raise
+    except Told:
+        report = broken("stopped", "it was told to stop")
+    except Exception as exc:  # any failure becomes a report
+        log_text(traceback.format_exc())
+        code = "disk-full" if isinstance(exc, OSError) and is_full(exc) else _BUG
+        report = broken(code, f"it broke: {type(exc).__name__}")
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as below
+    write_report(spec.report, report)
+
+
+def _check(spec_file: Path, clock: Clock) -> None:
+    """Look at a forge; raises as `_look`."""
+    spec = read_spec(ForgeCheckSpec, spec_file)
+    _look(spec, lambda folder: forge_check.look(spec, clock=clock, folder=folder))
+
+
+def _read(spec_file: Path, clock: Clock) -> None:
+    """Read an issue; raises as `_look`."""
+    spec = read_spec(IssueSpec, spec_file)
+    _look(spec, lambda folder: tracker_questions.read_issue(spec, clock=clock, folder=folder))
+
+
+def _reach(spec_file: Path, clock: Clock) -> None:
+    """Look at a tracker's credential; raises as `_look`."""
+    spec = read_spec(TrackerCheckSpec, spec_file)
+    _look(spec, lambda folder: tracker_questions.look(spec, clock=clock, folder=folder))
+
+
+def _look(spec: Question, act: Callable[[Path], Record]) -> None:
+    """Look, and write the report; whoever asked is waiting, and takes no report for no answer.
 
     Raises:
         TransientError: another one is at work on this question.
         OSError: the report cannot be written.
     """
-    spec = read_state_spec(spec_file)
-    try:
-        with workspace(spec.workdir) as folder:
-            report = inquiry.inquire(spec, clock=clock, folder=folder)
-    except PublisherBusy:
-        raise
-    except Told:
-        report = inquiry.unknown(spec, "stopped", "it was told to stop", now_ms=clock.now_ms())
-    except Exception as exc:  # any failure becomes a report
-        sys.stderr.write(traceback.format_exc())
-        code = "disk-full" if isinstance(exc, OSError) and is_full(exc) else "bug"
-        report = inquiry.unknown(spec, code, f"it broke: {type(exc).__name__}", now_ms=clock.now_ms())
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as below
+    with workspace(spec.workdir) as folder:
+        report = act(folder)
     write_report(spec.report, report)
 
 
@@ -100,6 +177,7 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
         OSError: the verdict cannot be written.
     """
     try:
+        _watch_lease(spec, clock)
         with workspace(spec.workdir) as folder:
             verdict = publish(_context(spec, progress, clock, folder))
     except PublisherBusy:
@@ -107,14 +185,25 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
     except Told:
         verdict = verdicts.stopped(verdicts.Story(spec=spec, now_ms=clock.now_ms()))
     except Exception as exc:  # any failure becomes a verdict
-        sys.stderr.write(traceback.format_exc())
+        log_text(traceback.format_exc())
         verdict = verdicts.broken(verdicts.Story(spec=spec, now_ms=clock.now_ms()), exc)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from here on it is as good as done
     write_verdict(spec.verdict, verdict)
     try:
         progress.note(Event.PUBLISH_FINISHED, outcome=verdict.outcome, code=verdict.code)
     except OSError as exc:  # the verdict is there, and that is what counts
-        sys.stderr.write(f"the last progress line could not be written: {exc}\n")
+        log_text(f"the last progress line could not be written: {exc}\n")
+
+
+def _watch_lease(spec: PublishSpec, clock: Clock) -> None:
+    """End as soon as nobody looks after us, or nothing could tell us any more.
+
+    Raises:
+        TransientError: `thread-unstarted`: nothing could from the start.
+    """
+    if spec.lease is not None:
+        end = _stop_ourselves
+        LeaseWatch(spec.lease.file, spec.lease.lease_s, clock=clock, on_lost=end, on_blind=end).start()
 
 
 def _context(spec: PublishSpec, progress: Progress, clock: Clock, folder: Path) -> Context:
@@ -123,7 +212,13 @@ def _context(spec: PublishSpec, progress: Progress, clock: Clock, folder: Path) 
         spec=spec,
         request=request,
         request_fault=fault,
-        git=Git(clock, folder / "git", timeout_s=spec.git_s, grace_s=spec.kill_grace_s),
+        git=Git(
+            clock,
+            folder / "git",
+            timeout_s=spec.git_s,
+            grace_s=spec.kill_grace_s,
+            memory_bytes=FOREIGN_MEMORY_BYTES,
+        ),
         clock=clock,
         progress=progress,
         folder=folder,

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.publish.detector import find
+from autopilot.config.detector import find
+from autopilot.config.threads import begin
 from autopilot.publish.stops import Stop
 from autopilot.schemas import outbound
 
@@ -84,7 +85,7 @@ def lent(token: str, folder: Path) -> Iterator[Access]:
     program.chmod(0o700)
     questions = os.open(asked, os.O_RDWR)  # both ends, so that nobody ever waits for the other to come
     server = threading.Thread(target=_serve, args=(questions, place, token), daemon=True)
-    server.start()
+    begin(server)
     try:
         yield Access({"GIT_ASKPASS": str(program)}, token)
     finally:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.config.detector import find
 from autopilot.publish import marks
 from autopilot.publish.cut import MAX_BODY_CHARS, Section, fit
 from autopilot.schemas import outbound
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from autopilot.publish.span import Change
     from autopilot.schemas.blocked import Blocked
+    from autopilot.schemas.cell import OpenedKind
     from autopilot.schemas.gate import GateRecord, TestCounts
 
 MAX_TITLE_CHARS = 200
@@ -50,6 +52,8 @@ class Facts:
     signals: Sequence[str]
     manifests: Sequence[str]
     blocked: Sequence[Blocked] = ()
+    sandbox: OpenedKind | None = None
+    sandbox_again: OpenedKind | None = None
     ticket_ref: str
     base: str
     base_sha: str
@@ -130,6 +134,8 @@ def _blocked(facts: Facts) -> Iterator[str]:
 def _verification(facts: Facts) -> Iterator[str]:
     yield f"Commit `{facts.head[:12]}` on `{facts.base_sha[:12]}`. Each gate ran twice: in the run, and again"
     yield "before publishing, by another process in a fresh checkout of exactly this commit."
+    kinds = [kind or "not recorded" for kind in (facts.sandbox, facts.sandbox_again)]
+    yield f"Sandbox: {kinds[0]} in the run, {kinds[1]} when the gates ran again."
     yield ""
     yield "| gate | in the run | before publishing | tests before publishing | command |"
     yield "|---|---|---|---|---|"
@@ -180,7 +186,9 @@ def _related(facts: Facts) -> Iterator[str]:
 
 
 def shown_path(path: str) -> str:
-    """Show a path as a code span that nothing in it can leave."""
+    """Show a path as a code span that nothing in it can leave; one that holds a secret is not repeated."""
+    if find(path.encode("utf-8", "surrogateescape")):
+        return "`[a name that holds a secret]`"
     plain = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return f"`{outbound.clean_line(''.join(map(_shown_char, plain)))}`"
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.git import Git
     from autopilot.publish.progress import Progress
+    from autopilot.schemas.cell import OpenedKind
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import PublishRequest, PublishSpec
 
@@ -63,6 +64,8 @@ class Findings:
     reasons: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     gates: tuple[GateRecord, ...] = ()
+    sandbox: OpenedKind | None = None
+    """What the gates were run again in."""
 
     @property
     def passed(self) -> bool:

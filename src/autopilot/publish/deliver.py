@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from autopilot.publish.body import Facts
     from autopilot.publish.context import Context
     from autopilot.publish.forges.forge import Forge, Known
+    from autopilot.schemas.cell import OpenedKind
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import PullRequest
 
@@ -39,12 +40,13 @@ class Delivered:
     error: TransientError | Stop | None = None
 
 
-def deliver(ctx: Context, rerun: tuple[GateRecord, ...]) -> Delivered:
+def deliver(ctx: Context, rerun: tuple[GateRecord, ...], *, sandbox: OpenedKind | None = None) -> Delivered:
     """Push and open.
 
     Args:
         ctx: a publication whose checks have all passed.
         rerun: the second verdicts, for the text.
+        sandbox: what they were reached in, for the text.
 
     Raises:
         TransientError: nothing was pushed; later.
@@ -59,7 +61,7 @@ def deliver(ctx: Context, rerun: tuple[GateRecord, ...]) -> Delivered:
         moved = remote.base_moved(ctx, seen, access)
         known = forge.find(ctx.spec.branch)
         step = branch.next_step(ctx.spec, seen, known)
-        facts = gather(ctx, rerun, moved=moved)
+        facts = gather(ctx, rerun, sandbox=sandbox, moved=moved)
         _refuse_text(ctx, facts)
         if known is not None and step is Next.MERGED_ALREADY:
             return Delivered(pushed=ctx.spec.head, behind=moved.behind, pr=known.pr, code="already-merged")

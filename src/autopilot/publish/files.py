@@ -12,34 +12,28 @@ from pydantic import ValidationError
 from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.room import once_there_is_room
 from autopilot.schemas.errors import ConfigError
-from autopilot.schemas.publication import PublishRequest, PublishSpec, PullStateSpec
-from autopilot.schemas.records import faults_of
+from autopilot.schemas.publication import PublishRequest
+from autopilot.schemas.records import Record, faults_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from autopilot.schemas.publication import PublishVerdict, PullStateReport
+    from autopilot.schemas.publication import PublishVerdict
 
-Spec = TypeVar("Spec", PublishSpec, PullStateSpec)
+Spec = TypeVar("Spec", bound=Record)
 MAX_REQUEST_BYTES = 4 * 1024 * 1024
 
 
-def read_spec(path: Path) -> PublishSpec:
-    """Read our instruction.
+def read_spec(kind: type[Spec], path: Path) -> Spec:
+    """Read our instruction, of whichever kind.
 
     Raises:
-        ConfigError: it is missing or broken; without it there is nowhere to write a verdict to.
+        ConfigError: it is missing or broken; without it there is nowhere to write an answer to.
     """
-    return _spec(PublishSpec, path)
-
-
-def read_state_spec(path: Path) -> PullStateSpec:
-    """Read what we are to ask.
-
-    Raises:
-        ConfigError: it is missing or broken; without it there is nowhere to write a report to.
-    """
-    return _spec(PullStateSpec, path)
+    try:
+        return kind.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as exc:
+        raise ConfigError("publish-spec-unreadable", f"cannot read {path}: {_brief(exc)}") from exc
 
 
 def read_request(path: Path) -> tuple[PublishRequest | None, str]:
@@ -63,20 +57,13 @@ def write_verdict(path: Path, verdict: PublishVerdict) -> None:
     once_there_is_room(lambda: write_atomically(path, content))
 
 
-def write_report(path: Path, report: PullStateReport) -> None:
+def write_report(path: Path, report: Record) -> None:
     """Put the report in place as a whole.
 
     Raises:
         OSError: it could not be written.
     """
     write_atomically(path, (report.model_dump_json(indent=1) + "\n").encode())
-
-
-def _spec(kind: type[Spec], path: Path) -> Spec:
-    try:
-        return kind.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError) as exc:
-        raise ConfigError("publish-spec-unreadable", f"cannot read {path}: {_brief(exc)}") from exc
 
 
 def _brief(exc: OSError | ValidationError) -> str:

@@ -37,6 +37,7 @@ def publish(ctx: Context) -> PublishVerdict:
         now_ms=ctx.clock.now_ms(),
         checks=tuple(_line(name, findings) for name, findings in found.items()),
         gates=found["reverify"].gates,
+        sandbox=found["reverify"].sandbox,
     )
     if not all(findings.passed for findings in found.values()):
         return verdicts.refused(story)
@@ -46,7 +47,7 @@ def publish(ctx: Context) -> PublishVerdict:
 def finish(ctx: Context, story: Story) -> PublishVerdict:
     """Deliver what has passed every check, and give the verdict."""
     try:
-        delivered = deliver(ctx, story.gates)
+        delivered = deliver(ctx, story.gates, sandbox=story.sandbox)
     except AutopilotError as exc:
         return verdicts.ended(_ended(ctx, story, exc), exc)
     story = replace(story, pushed=delivered.pushed, base_behind=delivered.behind)
@@ -79,6 +80,9 @@ def _run(ctx: Context, check: Check, found: Mapping[str, Findings]) -> Findings:
         return check.run(ctx)
     except AutopilotError as exc:
         return Findings((f"could not be checked: {exc.what}",))
+    except BaseException as exc:
+        exc.add_note(f"{verdicts.WHERE}{check.name}")  # nothing passes; the edge says which check it was
+        raise
 
 
 def _line(name: str, findings: Findings) -> CheckLine:

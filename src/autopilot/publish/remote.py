@@ -140,6 +140,9 @@ def translated(exc: GitError, access: Access) -> AutopilotError:
             waiting_for="credential",
             hint="store a token that may push to this repository",
         )
+    if exc.code == "git-sso":
+        what = f"the remote wants a token that single sign-on has let through: {said}"
+        return Stop("remote-wants-sso", what, waiting_for="credential", hint=exc.hint)
     hint = exc.hint or "check push_url in the configuration"
     what = f"the remote is not usable: {said}"
     return Stop("remote-unusable", what, waiting_for="configuration", hint=hint)

@@ -8,16 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.config.room import is_full
+from autopilot.config.room import is_full, memory_short
 from autopilot.publish.stops import Stop
 from autopilot.schemas.errors import TransientError
-from autopilot.schemas.publication import CheckLine, PublishOutcome, PublishVerdict
+from autopilot.schemas.publication import STOPPED, CheckLine, PublishOutcome, PublishVerdict
 
 if TYPE_CHECKING:
     from autopilot.publish.stops import WaitingFor
+    from autopilot.schemas.cell import OpenedKind
     from autopilot.schemas.errors import AutopilotError
     from autopilot.schemas.gate import GateRecord
     from autopilot.schemas.publication import PublishSpec, PullRequest
+
+
+WHERE = " in its check "
+"""Begins the note that an error takes along from the check that it broke."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +33,8 @@ class Story:
     now_ms: int
     checks: tuple[CheckLine, ...] = ()
     gates: tuple[GateRecord, ...] = ()
+    sandbox: OpenedKind | None = None
+    """What the gates were run again in."""
     pushed: str | None = None
     base_behind: int | None = None
 
@@ -110,18 +117,23 @@ def ended(story: Story, error: AutopilotError) -> PublishVerdict:
 def stopped(story: Story) -> PublishVerdict:
     """We were told to stop in the middle; the next try finds out how far this one got."""
     text = "the publisher was told to stop"
-    return story.tell(PublishOutcome.PUBLISH_DEFERRED, "stopped", text, retry_after_s=0.0)
+    return story.tell(PublishOutcome.PUBLISH_DEFERRED, STOPPED, text, retry_after_s=0.0)
 
 
 def broken(story: Story, error: Exception) -> PublishVerdict:
-    """A full disk passes: later. All else cannot be; what it says is left to the publisher's own output."""
+    """What the machine has none of passes: later. All else cannot be; its own output tells of it."""
+    where = next((note for note in getattr(error, "__notes__", ()) if note.startswith(WHERE)), "")
     if isinstance(error, OSError) and is_full(error):
         full = TransientError("disk-full", "the disk was full", hint="free disk space")
         return ended(story, full)
+    if isinstance(error, MemoryError):
+        return ended(story, memory_short())
+    if isinstance(error, TransientError):
+        return ended(story, error)
     return story.tell(
         PublishOutcome.VERIFICATION_FAILED,
         "bug",
-        f"the publisher broke: {type(error).__name__}",
+        f"the publisher broke{where}: {type(error).__name__}",
         hint="the publisher's own output has the details; report it",
         waiting_for="verification-failed",
     )

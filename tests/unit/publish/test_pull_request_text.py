@@ -156,6 +156,7 @@ def test_nothing_that_a_run_writes_breaks_a_rule_or_forges_our_mark() -> None:
         ("größe.py", "`größe.py`"),
         ("bad\udcff", "`bad\\xff`"),
         ("bidi\u202e.py", "`bidi\\u202e.py`"),
+        ("keys/AKI" + "AG5GXHKWLZLS64X3W.txt", "`[a name that holds a secret]`"),
     ],
 )
 def test_a_path_is_shown_so_that_nothing_in_it_takes_effect(path: str, shown: str) -> None:

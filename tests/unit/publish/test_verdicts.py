@@ -99,3 +99,15 @@ def test_a_full_disk_is_no_bug_and_no_persons_work_but_tried_again() -> None:
     verdict = verdicts.broken(PUSHED, OSError(errno.ENOSPC, "No space left on device"))
     assert (verdict.outcome, verdict.code) == (PublishOutcome.PUBLISH_DEFERRED, "disk-full")
     assert verdict.hint == "free disk space"
+
+
+def test_want_of_memory_is_no_bug_and_no_persons_work_but_tried_again() -> None:
+    verdict = verdicts.broken(PUSHED, MemoryError())
+    assert (verdict.outcome, verdict.code) == (PublishOutcome.PUBLISH_DEFERRED, "memory-short")
+    assert "ulimit -v" in verdict.hint
+
+
+def test_a_publisher_that_may_not_even_watch_its_lease_comes_back() -> None:
+    error = TransientError("thread-unstarted", "no thread", hint="raise the limit")
+    verdict = verdicts.broken(PUSHED, error)
+    assert (verdict.outcome, verdict.code) == (PublishOutcome.PUBLISH_DEFERRED, "thread-unstarted")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.publish import span
 from autopilot.publish.body import shown_path
+from autopilot.publish.checks.package_files import is_place_file, speaking
 from autopilot.publish.context import Context, Findings
 
 if TYPE_CHECKING:
@@ -19,18 +20,8 @@ if TYPE_CHECKING:
 
 MAX_BLOB_BYTES = 5 * 1024 * 1024  # larger ones are refused already
 _MAX_NAMED = 5
-# Lock files, and settings that say where packages are taken from; what else names addresses is prose.
-_PLACES = re.compile(
-    r"(?i)(?:^|/)(?:package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lock|uv\.lock"
-    r"|poetry\.lock|pdm\.lock|pipfile(?:\.lock)?|requirements[\w.-]*\.(?:txt|in)|cargo\.lock|gemfile\.lock"
-    r"|composer\.lock|podfile\.lock|package\.resolved|\.npmrc|\.yarnrc(?:\.yml)?|pip\.(?:conf|ini)|\.pypirc"
-    r"|uv\.toml|\.cargo/config(?:\.toml)?)$"
-)
-_NPM_LOCK = re.compile(r"(?i)(?:^|/)(?:package-lock|npm-shrinkwrap)\.json$")
-# In an npm lock `funding` holds addresses of everybody; packages come from `resolved`.
-_RESOLVED = re.compile(rb'"resolved"\s*:\s*"([^"]*)"')
 _HOST = re.compile(
-    rb"(?i)(?:[a-z][a-z0-9+.-]*:)?//(?:[^/\s\"'@]*@)?([^/\s\"':?#\\)\]>,;]+)|\bgit@([a-z0-9.-]+):"
+    r"(?i)(?:[a-z][a-z0-9+.-]*:)?//(?:[^/\s\"'@]*@)?([^/\s\"':?#\\)\]>,;]+)|\bgit@([a-z0-9.-]+):"
 )
 
 
@@ -41,7 +32,7 @@ def check(ctx: Context) -> Findings:
         change
         for commit in span.commits(ctx.git, ctx.staging)
         for change in span.changes_of(ctx.git, ctx.staging, commit)
-        if change.is_file and _PLACES.search(change.path)
+        if change.is_file and is_place_file(change.path)
     ]
     blobs = tuple(dict.fromkeys(blob for each in changes for blob in (each.old_blob, each.new_blob) if blob))
     size_of = {
@@ -53,10 +44,9 @@ def check(ctx: Context) -> Findings:
 
 
 def hosts_in(path: str, data: bytes) -> frozenset[str]:
-    """Name the hosts that a file takes packages from."""
-    text = b"\n".join(_RESOLVED.findall(data)) if _NPM_LOCK.search(path) else data
-    found = (b"".join(match) for match in _HOST.findall(text))
-    return frozenset(host.decode("utf-8", "backslashreplace").lower().rstrip(".") for host in found)
+    """Name the hosts that a file takes packages from; rather one too many."""
+    found = ("".join(match) for match in _HOST.findall(speaking(path, data)))
+    return frozenset(host.lower().rstrip(".") for host in found)
 
 
 def _new_places(change: Change, content: dict[str, bytes], known: Iterable[str]) -> Iterator[str]:

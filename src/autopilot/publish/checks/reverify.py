@@ -37,7 +37,7 @@ def check(ctx: Context) -> Findings:
     except (OSError, ValidationError) as exc:
         how = ended.spawn_error or ended.stopped or f"code {ended.code}, signal {ended.signal}"
         return Findings((f"the gates could not be run again: {type(exc).__name__} ({how})",))
-    return Findings(tuple(_differences(ctx, result)), gates=result.gates)
+    return Findings(tuple(_differences(ctx, result)), gates=result.gates, sandbox=result.sandbox)
 
 
 def _spawn(ctx: Context, folder: Path, result_file: Path) -> proc.Exit:

@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from autopilot.config.detector import Hit, find
 from autopilot.publish import span
 from autopilot.publish.body import shown_path
 from autopilot.publish.checks.content import MAX_BLOB_BYTES
 from autopilot.publish.context import Context, Findings
-from autopilot.publish.detector import Hit, find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

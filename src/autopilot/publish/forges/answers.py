@@ -1,20 +1,18 @@
 """How a forge's answers over HTTP are sorted: usable, lost, wait, or a person must act.
 
 Must not put a server's words into an error uncleaned, nor a request's headers at all.
-Source: GitHub, "Rate limits for the REST API" (retry-after, x-ratelimit-remaining, x-ratelimit-reset).
 """
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, TypeVar
 
 import httpx
 from pydantic import ValidationError
 
+from autopilot.publish import replies
 from autopilot.publish.stops import Stop
 from autopilot.schemas.errors import TransientError
-from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
     from autopilot.publish.askpass import Access
 
 Value = TypeVar("Value")
-_LIMIT_S = 60.0
-_MOST_S = 6 * 3600.0
 
 
 class Lost(TransientError):
@@ -55,7 +51,7 @@ class Answer:
         """
         if self.status >= httpx.codes.INTERNAL_SERVER_ERROR or self.status == httpx.codes.REQUEST_TIMEOUT:
             raise Lost(f"{request}: {self.status}")
-        if (wait_s := self._limit_s()) is not None:
+        if (wait_s := replies.limit_s(self._response, self.message(), self._clock)) is not None:
             raise TransientError(
                 "forge-rate-limit", "the forge asks us to wait", hint="nothing to do", retry_after_s=wait_s
             )
@@ -95,13 +91,15 @@ class Answer:
         except ValidationError:
             raise Lost(f"{self.status} with another body than expected") from None
 
+    def header(self, name: str) -> str | None:
+        """Give a header, cleaned and bounded; None when there is none."""
+        value = self._response.headers.get(name)
+        return None if value is None else self._access.told(value)
+
     def message(self) -> str:
         """Give the forge's own explanation, cleaned and bounded."""
-        try:
-            body = json.loads(self._response.content)
-        except (ValueError, RecursionError):
-            return "no explanation"
-        if not isinstance(body, dict):
+        body = replies.explanation(self._response)
+        if body is None:
             return "no explanation"
         errors = body.get("errors")
         details = [
@@ -110,20 +108,6 @@ class Answer:
             if isinstance(each, dict)
         ]
         return self._access.told("; ".join([str(body.get("message") or ""), *details]).strip("; "))
-
-    def _limit_s(self) -> float | None:
-        """Give how long to wait, or None when this is no rate limit."""
-        if self.status not in {httpx.codes.FORBIDDEN, httpx.codes.TOO_MANY_REQUESTS}:
-            return None
-        headers = self._response.headers
-        wait_s = _number(headers.get("retry-after"))
-        if wait_s is None and headers.get("x-ratelimit-remaining") == "0":
-            reset_s = _number(headers.get("x-ratelimit-reset"))
-            wait_s = _LIMIT_S if reset_s is None else reset_s - self._clock.now_ms() / MS_PER_S
-        if wait_s is None:
-            is_named = "rate limit" in self.message().casefold()
-            return _LIMIT_S if is_named or self.status == httpx.codes.TOO_MANY_REQUESTS else None
-        return min(max(wait_s, 1.0), _MOST_S)
 
 
 def refusal(answer: Answer) -> Stop:
@@ -150,7 +134,3 @@ def unavailable(lost: Lost) -> TransientError:
     return TransientError(
         "forge-unavailable", f"{lost.what}; no pull request was found afterwards", hint="it is tried again"
     )
-
-
-def _number(text: str | None) -> float | None:
-    return float(text) if text and text.strip().isdecimal() else None

@@ -58,3 +58,7 @@ class Forge(Protocol):
     def update(self, known: Known, *, body: str, head: str) -> None:
         """Replace the text of a pull request of ours, whose branch shows `head` now."""
         ...
+
+    def weaknesses(self, branch: str) -> tuple[str, ...]:
+        """Say in what the token may do too much, and the rules of base and release branches too little."""
+        ...

@@ -14,22 +14,22 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from autopilot.publish.forges import github_rules
 from autopilot.publish.forges.answers import Answer, Lost, refusal, unavailable
 from autopilot.publish.forges.forge import Known, Wanted
+from autopilot.publish.wire import NoAnswerError, OverWire, Wire
 from autopilot.schemas.publication import PullRequest
 
 if TYPE_CHECKING:
-    from types import TracebackType
-    from typing import Self
-
     from autopilot.config.clock import Clock
     from autopilot.publish.askpass import Access
 
 _HEADERS = (
     ("Accept", "application/vnd.github+json"),
     ("X-GitHub-Api-Version", "2022-11-28"),
-    ("User-Agent", "autopilot"),
 )
+_MOST_BYTES = 32 << 20
+"""A hundred pull requests with their texts are told at once."""
 
 
 class _Answered(BaseModel):
@@ -74,7 +74,7 @@ class _Branch(_Answered):
 _PULLS = TypeAdapter(tuple[_Pull, ...])
 
 
-class GitHubForge:
+class GitHubForge(OverWire):
     """One repository on one such forge. Use as a context: it keeps a connection."""
 
     def __init__(self, api_url: str, project: str, access: Access, *, clock: Clock, timeout_s: float) -> None:
@@ -82,20 +82,13 @@ class GitHubForge:
         self._project = project
         self._access = access
         self._clock = clock
-        self._client = httpx.Client(
-            base_url=api_url.rstrip("/"),
-            headers={**dict(_HEADERS), "Authorization": f"Bearer {access.token}"},
-            timeout=timeout_s,
-            follow_redirects=False,
+        self._wire = Wire(
+            api_url,
+            {**dict(_HEADERS), "Authorization": f"Bearer {access.token}"},
+            clock=clock,
+            timeout_s=timeout_s,
+            most_bytes=_MOST_BYTES,
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._client.close()
 
     def protection(self, branch: str) -> str | None:
         """Ask whether the forge protects a branch; one that is not there yet is not protected."""
@@ -149,6 +142,26 @@ class GitHubForge:
         answer = self._ask("PATCH", f"/pulls/{known.pr.number}", json={"body": body})
         answer.read(_Pull.model_validate_json, httpx.codes.OK)
 
+    def weaknesses(self, branch: str) -> tuple[str, ...]:
+        """Look at the token's reach, and at the rules of the base, the default and each release branch."""
+        told = self._ask("GET", "")
+        repository = told.read(github_rules.Repository.model_validate_json, httpx.codes.OK)
+        releases = self._ask("GET", "/git/matching-refs/heads/release")
+        refs = releases.read(github_rules.REFS.validate_json, httpx.codes.OK)
+        names = [branch, repository.default_branch, *(each.ref.removeprefix("refs/heads/") for each in refs)]
+        found, rulesets = [*github_rules.of_token(repository, told.header("x-oauth-scopes"))], set[int]()
+        for name in dict.fromkeys(each for each in names if each):
+            answer = self._ask("GET", f"/rules/branches/{quote(name, safe='')}", params={"per_page": "100"})
+            rules = answer.read(github_rules.RULES.validate_json, httpx.codes.OK)
+            found += github_rules.of_branch(name, rules)
+            rulesets.update(rule.ruleset_id for rule in rules if rule.ruleset_id is not None)
+        for number in sorted(rulesets):
+            answer = self._ask("GET", f"/rulesets/{number}")
+            found += github_rules.of_ruleset(
+                answer.read(github_rules.Ruleset.model_validate_json, httpx.codes.OK)
+            )
+        return tuple(found)
+
     def _ask(
         self,
         method: str,
@@ -166,9 +179,14 @@ class GitHubForge:
         """
         url = f"/repos/{self._project}{path}"
         try:
-            response = self._client.request(method, url, params=params, json=json)
-        except httpx.HTTPError as exc:
-            raise Lost(f"{method} {path.split('/')[1]}: {type(exc).__name__}") from None
+            response = self._wire.ask(method, url, params=params, json=json)
+        except NoAnswerError as error:
+            raise Lost(f"{method} {_named(path)}: {error.what}") from None
         answer = Answer(response, self._access, self._clock)
-        answer.check(f"{method} {path.split('/')[1]}")
+        answer.check(f"{method} {_named(path)}")
         return answer
+
+
+def _named(path: str) -> str:
+    """Name what was asked for, without whose it is."""
+    return path.partition("?")[0].split("/")[1] if path else "repository"

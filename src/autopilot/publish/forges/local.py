@@ -126,6 +126,11 @@ class LocalForge:
             self._write(record)
         return PullRequest(number=number, url=record.url, draft=True)
 
+    def weaknesses(self, branch: str) -> tuple[str, ...]:
+        """There is no token, and what it records holds nobody."""
+        del branch
+        return ()
+
     def update(self, known: Known, *, body: str, head: str) -> None:
         """Replace the text of a record, and the commit that it shows."""
         with self._locked():

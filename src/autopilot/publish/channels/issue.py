@@ -1,0 +1,73 @@
+"""A channel that is an issue of a tracker: one comment, and never a second one that says the same.
+
+Must not change anything else there. What the comment is known by is looked for before it is made, and where
+the answer to it was lost.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.publish import credential
+from autopilot.publish.channels.sent import Sent
+from autopilot.publish.trackers.answers import Lost
+from autopilot.publish.trackers.registry import open_tracker
+from autopilot.schemas.errors import AutopilotError, TicketError, TransientError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autopilot.config.clock import Clock
+    from autopilot.publish.trackers.tracker import Tracker
+    from autopilot.schemas.delivery import IssueTarget
+
+_SENT = Sent("sent")
+
+
+def send(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> Sent:
+    """Comment on it, unless that is done already."""
+    try:
+        with (
+            credential.access(issue.tracker.credential, folder) as access,
+            open_tracker(issue.tracker, access, clock=clock) as tracker,
+        ):
+            if tracker.find(issue.reference, issue.known_by) is not None:
+                return _SENT
+            return _commented(tracker, issue, text)
+    except TicketError as exc:
+        return Sent("rejected", exc.code, exc.what, exc.hint)
+    except AutopilotError as exc:  # nothing was written yet
+        return Sent("not-sent", exc.code, exc.what, exc.hint)
+
+
+def is_there(issue: IssueTarget, *, clock: Clock, folder: Path) -> bool:
+    """Tell whether an earlier try has made it after all; False where that cannot be told."""
+    try:
+        with (
+            credential.access(issue.tracker.credential, folder) as access,
+            open_tracker(issue.tracker, access, clock=clock) as tracker,
+        ):
+            return tracker.find(issue.reference, issue.known_by) is not None
+    except AutopilotError:
+        return False
+
+
+def _commented(tracker: Tracker, issue: IssueTarget, text: str) -> Sent:
+    try:
+        tracker.comment(issue.reference, text)
+    except Lost as exc:
+        return _looked_for(tracker, issue, exc)
+    except TransientError as exc:  # a rate limit: it says itself that nothing was done
+        return Sent("not-sent", exc.code, exc.what, exc.hint)
+    except AutopilotError as exc:
+        return Sent("rejected", exc.code, exc.what, exc.hint)
+    return _SENT
+
+
+def _looked_for(tracker: Tracker, issue: IssueTarget, lost: Lost) -> Sent:
+    """Find out what the lost answer would have said; a comment that is not there may still come."""
+    doubt = Sent("unsure", lost.code, f"{lost.what}: it may have been sent", lost.hint)
+    try:
+        return doubt if tracker.find(issue.reference, issue.known_by) is None else _SENT
+    except AutopilotError:
+        return doubt

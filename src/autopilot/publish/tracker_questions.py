@@ -1,0 +1,49 @@
+"""Asks a tracker for one issue, or for what our credential may do there, and sorts what was in the way.
+
+Must not change anything there, nor keep a word of the token.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from autopilot.publish import credential
+from autopilot.publish.stops import Stop
+from autopilot.publish.trackers.registry import open_tracker
+from autopilot.schemas.errors import AutopilotError, TransientError
+from autopilot.schemas.publication import ForgeCheckReport
+from autopilot.schemas.tracking import IssueReport
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autopilot.config.clock import Clock
+    from autopilot.schemas.tracking import IssueSpec, TrackerCheckSpec
+
+
+def read_issue(spec: IssueSpec, *, clock: Clock, folder: Path) -> IssueReport:
+    """Read the issue; an error on purpose becomes a report that says who can mend it."""
+    try:
+        with (
+            credential.access(spec.tracker.credential, folder) as access,
+            open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.wall_s) as tracker,
+        ):
+            return IssueReport(issue=tracker.read(spec.reference))
+    except TransientError as exc:
+        return IssueReport(acts="nobody", code=exc.code, message=exc.what, hint=exc.hint)
+    except Stop as exc:
+        return IssueReport(acts="operator", code=exc.code, message=exc.what, hint=exc.hint)
+    except AutopilotError as exc:
+        return IssueReport(acts="author", code=exc.code, message=exc.what, hint=exc.hint)
+
+
+def look(spec: TrackerCheckSpec, *, clock: Clock, folder: Path) -> ForgeCheckReport:
+    """Ask what the credential may do; an error on purpose becomes a report without an answer."""
+    try:
+        with (
+            credential.access(spec.tracker.credential, folder) as access,
+            open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.wall_s) as tracker,
+        ):
+            return ForgeCheckReport(weaknesses=tracker.weaknesses())
+    except AutopilotError as exc:
+        return ForgeCheckReport(code=exc.code, message=exc.what)

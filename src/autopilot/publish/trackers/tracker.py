@@ -1,0 +1,32 @@
+"""What we ask of a tracker. Two implement it: `github` and `jira`.
+
+Reading and commenting, and nothing else: no method here changes, moves or deletes an issue. A method raises
+TransientError when nobody needs to act, `Stop` when the operator must, TicketError when the issue is wrong.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from autopilot.schemas.tracking import Comment, Issue
+
+
+class Tracker(Protocol):
+    """A place for issues. A reference is `12` or `PROJ-7`."""
+
+    def read(self, reference: str) -> Issue:
+        """Read one issue as it is now."""
+        ...
+
+    def find(self, reference: str, mark: str) -> Comment | None:
+        """Find the first comment that holds this text; asked before a comment is made a second time."""
+        ...
+
+    def comment(self, reference: str, text: str) -> Comment:
+        """Add a comment. When the answer is lost (`Lost`), it may have been made: ask `find`."""
+        ...
+
+    def weaknesses(self) -> tuple[str, ...]:
+        """Say in what the credential may do too much, or too little."""
+        ...
