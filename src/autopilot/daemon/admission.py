@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Ticket
 
 REVIEW_LOAD = "review-load"
+PROBED = frozenset({"sandbox-broken", "agent-not-ready", "agent-sign-in", "remote-unreachable", "credential"})
+"""Holds that a look over the machine makes: what stood at the last tick stands."""
 _NAMED = 10
 __all__ = [
+    "PROBED",
     "REVIEW_LOAD",
     "Admit",
     "Demand",
@@ -84,7 +87,9 @@ def holds(demand: Demand) -> tuple[Hold, ...]:
 def ticket_holds(demand: Demand) -> tuple[Hold, ...]:
     """Name what keeps this ticket, beside what keeps every ticket."""
     found = [check(demand) for check in _CHECKS]
-    return tuple(hold for hold in found if hold is not None)
+    ours = {f"agent:{demand.agent}", f"repo:{demand.ticket.repo}"}
+    seen = (hold for hold in demand.host.probed if hold.scope in ours)
+    return (*(hold for hold in found if hold is not None), *seen)
 
 
 def _hold(

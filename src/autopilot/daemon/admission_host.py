@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from autopilot.daemon import breaker, budget, windows
 from autopilot.schemas.ticket import Hold
-from autopilot.schemas.units import format_usd, iso_utc
+from autopilot.schemas.units import GIB, format_usd, iso_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autopilot.daemon.rules import Rules
     from autopilot.daemon.store.rows import Breaker, StoreFacts
-
-_GIB = 1024**3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +29,17 @@ class HostDemand:
     """None: could not be read; not held for that."""
     free_memory_bytes: int | None = None
     """None: could not be read; not held for that."""
+    load_per_cpu: float | None = None
+    """Of five minutes. None: could not be read; not held for that."""
+    probed: tuple[Hold, ...] = ()
+    """What a look over the machine, its agents and repositories has found."""
 
 
 def host_holds(demand: HostDemand) -> tuple[Hold, ...]:
     """Name everything that keeps any ticket from starting; the one a person notices first comes first."""
     found = [check(demand) for check in _CHECKS]
-    return tuple(hold for hold in found if hold is not None)
+    seen = (hold for hold in demand.probed if hold.scope == breaker.HOST)
+    return (*(hold for hold in found if hold is not None), *seen)
 
 
 def breaker_hold(row: Breaker, now_ms: int) -> Hold | None:
@@ -130,8 +133,16 @@ def _floor(demand: HostDemand, name: str, free_bytes: int | None, least_bytes: i
     if free_bytes is None or free_bytes >= least_bytes:
         return None
     what = name.partition("-")[0]
-    cause = f"{free_bytes / _GIB:.1f} GiB of {what} free; at least {least_bytes / _GIB:.1f} GiB are kept"
+    cause = f"{free_bytes / GIB:.1f} GiB of {what} free; at least {least_bytes / GIB:.1f} GiB are kept"
     return _hold(demand, name, cause, f"free some {what}, or lower min_free_{what}_gib")
+
+
+def _load_high(demand: HostDemand) -> Hold | None:
+    load, most = demand.load_per_cpu, demand.rules.max_load_per_cpu
+    if load is None or not 0 < most < load:
+        return None
+    cause = f"for five minutes {load:.1f} processes wanted each processor; nothing starts above {most:g}"
+    return _hold(demand, "load-high", cause, "clears as it falls; or raise max_load_per_cpu (0 = no limit)")
 
 
 def _slots_full(demand: HostDemand) -> Hold | None:
@@ -162,6 +173,7 @@ _CHECKS: tuple[Callable[[HostDemand], Hold | None], ...] = (
     _cost_ceiling,
     _disk_low,
     _memory_low,
+    _load_high,
     _slots_full,
     _launch_stagger,
 )

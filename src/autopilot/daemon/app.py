@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,13 @@ import psutil
 
 from autopilot.config import environ, logs, procinfo
 from autopilot.config.logs import logger
+from autopilot.config.room import memory_short
 from autopilot.daemon import faults, signals, starts
 from autopilot.daemon.api.control import ControlServer
 from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.backups import Backups
 from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.delivery.courier import Courier
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.doors import Doors
 from autopilot.daemon.drafts import Drafts
@@ -31,11 +34,14 @@ from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.outlasting import Outlasting
+from autopilot.daemon.probing import Probing
+from autopilot.daemon.reconcile import Reconcile
 from autopilot.daemon.retention import Retention
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.statedir import check_state_dir
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.supervisor import Supervisor
+from autopilot.daemon.turns import Turns
 from autopilot.daemon.upkeep import Upkeep
 from autopilot.daemon.version import program_version
 from autopilot.daemon.vigil import Vigil
@@ -54,6 +60,7 @@ if TYPE_CHECKING:
     from autopilot.config.settings import Settings
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.lock import DaemonLock
+    from autopilot.daemon.trouble import Trouble
 
     Chore = Callable[[Shop], int | None]
 
@@ -97,22 +104,25 @@ def run_daemon(
         inbox = Inbox()
         current = Current(settings, config_file=paths.config_file, reload=reload)
         supervisor = Supervisor(clock=clock, inbox=inbox)
-        shop = Shop(store, paths, clock, supervisor, current, _boot_ms(), procinfo.boot_id())
+        probing = Probing(Supervisor(clock=clock, inbox=inbox))
+        boot = procinfo.boot_id()
+        shop = Shop(store, paths, clock, supervisor, current, _boot_ms(), boot, probing=probing)
+        open_things.callback(probing.close)
         open_things.enter_context(signals.told_to(inbox))
         return _serve(shop, inbox, lock, end_interim)
 
 
 def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[], None]) -> ExitCode:
     """Recover, open the doors, and judge until it is done."""
-    log, drafts = logger("daemon"), Drafts(Supervisor(clock=shop.clock, inbox=inbox))
-    backups = Backups(inbox)
-    cleaner = Cleaner(Supervisor(clock=shop.clock, inbox=inbox))
-    ready = threading.Event()
+    log, ready, turns = logger("daemon"), threading.Event(), Turns()
+    drafts, backups = Drafts(Supervisor(clock=shop.clock, inbox=inbox)), Backups(inbox, turns)
+    cleaner = Cleaner(Supervisor(clock=shop.clock, inbox=inbox), turns)
+    courier = Courier(Supervisor(clock=shop.clock, inbox=inbox))
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
         desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
         inbox=inbox,
-        about=lambda: {**about, "is_draining": loop.is_draining},
+        about=lambda: {**about, "is_draining": loop.is_draining, "trouble": loop.complaints.troubles.shown},
         is_ready=ready.is_set,
     )
     control = ControlServer(
@@ -121,12 +131,16 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
     vigil = Vigil(keeper.find(shop.clock) if environ.current().get(MARK) else None)
-    looked_after = chores(Doors(lock, control), drafts=drafts, backups=backups, cleaner=cleaner, vigil=vigil)
-    loop = Loop(shop, chores=looked_after)
+    own = Hands(drafts, backups, cleaner, courier, vigil, turns)
+    looked_after = chores(Doors(lock, control), own, trouble=lambda: loop.complaints.troubles.now)
+    loop = Loop(shop, chores=(*looked_after, *filter(None, [shop.probing])))
     clockwork = Clockwork(inbox, clock=shop.clock, poll_s=shop.settings.daemon.poll_s)
     try:
         with ExitStack() as doors:
-            for close in (drafts.close, cleaner.close, backups.close, control.stop, vigil.close):
+            for close in (
+                *(drafts.close, cleaner.close, backups.close),
+                *(courier.close, control.stop, vigil.close),
+            ):
                 doors.callback(close)
             _begin(shop, loop, control, ready, inbox=inbox)
             end_interim()  # recovery has put whatever lives under watch
@@ -137,23 +151,42 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
             heart = heartbeat.find(environ.current(), shop.clock)
             heart.ready(f"version {about['version']} is ready")
             judge_until_done(loop, inbox, clockwork, Vitals(shop, heart))
-    except AutopilotError as error:
-        starts.fail(shop.paths, shop.clock, error)
-        if error.code == _GIVEN_UP:
-            log.info(Event.DAEMON_STOPPED)
-            return ExitCode.OK
-        logger("daemon").error(Event.DAEMON_FAILED, code=error.code, hint=error.hint, **faults.told(error))
-        return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
+    except (AutopilotError, MemoryError) as exc:
+        return _failed(shop, memory_short() if isinstance(exc, MemoryError) else exc)
     log.info(Event.DAEMON_STOPPED)
     return ExitCode.OK
 
 
-def chores(
-    doors: Doors, *, drafts: Drafts, backups: Backups, cleaner: Cleaner, vigil: Vigil
-) -> tuple[Chore, ...]:
-    """Give what is looked after on every tick, in its order."""
-    digest = partial(write_digest_if_due, is_ready=drafts.are_told)
-    return doors, drafts, digest, backups, Retention(), cleaner, Upkeep(), vigil
+def _failed(shop: Shop, error: AutopilotError) -> ExitCode:
+    """Say why it ended; a check that somebody asked us to leave is no failure."""
+    starts.fail(shop.paths, shop.clock, error)
+    if error.code == _GIVEN_UP:
+        logger("daemon").info(Event.DAEMON_STOPPED)
+        return ExitCode.OK
+    logger("daemon").error(Event.DAEMON_FAILED, code=error.code, hint=error.hint, **faults.told(error))
+    return ExitCode.LATER if error.code in _CAN_PASS else error.exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What is at work beside the loop, each for its own chore."""
+
+    drafts: Drafts
+    backups: Backups
+    cleaner: Cleaner
+    courier: Courier
+    vigil: Vigil
+    turns: Turns
+
+
+def chores(doors: Chore, own: Hands, *, trouble: Callable[[], Trouble | None]) -> tuple[Chore, ...]:
+    """Give what is looked after on every tick, in its order: what is overdue has its turn in this one too.
+
+    `trouble` tells what ticks fail at.
+    """
+    digest = partial(write_digest_if_due, is_ready=own.drafts.are_told, trouble=trouble, turns=own.turns)
+    daily = (digest, own.backups, Reconcile(own.turns), Retention(own.turns), own.cleaner)
+    return doors, own.drafts, *daily, own.courier, Upkeep(), own.vigil
 
 
 def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event, *, inbox: Inbox) -> None:
@@ -181,10 +214,7 @@ def judge_until_done(loop: Loop, inbox: Inbox, clockwork: Clockwork, vitals: Vit
     messages: tuple[Message, ...] = (Woken("start"),)
     tick = Outlasting(loop)
     while True:
-        passed = clockwork.passed()
-        if passed.slept_ms:
-            logger("daemon").warning(Event.MACHINE_WOKE, slept_s=passed.slept_ms // MS_PER_S)
-        tick.heed(passed)
+        tick.heed(clockwork.passed())
         clockwork.appoint(tick(messages))
         if loop.is_done:
             return

@@ -10,9 +10,11 @@ import threading
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
+from autopilot.config.threads import begin
 from autopilot.daemon import demand, schedules
 from autopilot.daemon.inbox import Woken
 from autopilot.daemon.store import backup, migrate
+from autopilot.daemon.turns import Turns
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.schedules import Due
     from autopilot.daemon.shop import Shop
 
-SCHEDULE = "backup"
+SCHEDULE = schedules.BACKUP
 RETRY_MS = 3600 * MS_PER_S
 JOIN_TIMEOUT_S = 10.0
 _DAMAGED = "database-damaged"
@@ -34,9 +36,10 @@ _DAMAGED = "database-damaged"
 class Backups:
     """Knows the copy that is being made. What was made is in the folder, and when is a row."""
 
-    def __init__(self, inbox: Inbox) -> None:
-        """Take whom to wake when a copy is done."""
+    def __init__(self, inbox: Inbox, turns: Turns | None = None) -> None:
+        """Take whom to wake when a copy is done, and what else is due at that hour."""
         self._inbox = inbox
+        self._turns = Turns() if turns is None else turns
         self._stop = threading.Event()
         self._copying: _Copying | None = None
         self._retry_ms = 0
@@ -63,6 +66,8 @@ class Backups:
         elif found.is_open:
             if now_ms < self._retry_ms <= now_ms + RETRY_MS:
                 return min(self._retry_ms, found.next_ms)
+            if not self._turns.take(shop, SCHEDULE):
+                return self._turns.look_ms(shop, SCHEDULE)
             self._begin(shop, found)
             return None
         return found.next_ms
@@ -78,19 +83,21 @@ class Backups:
         self._copying = _Copying(
             due, lambda: _copy(database, now_ms, keep=keep, stop=self._stop), on_end=self._wake
         )
-        self._copying.start()
+        begin(self._copying)
 
     def _wake(self) -> None:
         self._inbox.put(Woken(SCHEDULE))
 
     def _take_up(self, shop: Shop, copying: _Copying) -> None:
         error = copying.error
+        self._turns.give(shop, SCHEDULE, is_done=error is None)
         if error is None:
             schedules.settle(shop.store, copying.due)
             return
         if error.code == _DAMAGED:
             raise error
         self._retry_ms = shop.now_ms() + RETRY_MS
+        schedules.fail(shop.store, copying.due, f"{error.what}; {error.hint}", retry_ms=self._retry_ms)
         logger("daemon").error(Event.BACKUP_FAILED, code=error.code, error=error.what, hint=error.hint)
 
 

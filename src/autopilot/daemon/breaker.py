@@ -30,6 +30,8 @@ class Production:
     produced: bool | None
     failure_class: str | None = None
     scope: ScopeKind | None = None
+    is_conclusive: bool = False
+    """Whether once is enough: the next run would meet the same, whatever its ticket."""
 
 
 def scope_names(*, agent: str, repo: str) -> tuple[str, str, str]:
@@ -100,7 +102,7 @@ def _count(breaker: Breaker, production: Production, *, now_ms: int, rules: Rule
     is_same = breaker.failure_class == production.failure_class
     failures = breaker.failures + 1 if is_same else 1
     counted = replace(breaker, failures=failures, failure_class=production.failure_class)
-    if failures < rules.breaker_open_after:
+    if failures < rules.breaker_open_after and not production.is_conclusive:
         return counted
     return _open(counted, rules.breaker_cooldown_ms, now_ms=now_ms)
 

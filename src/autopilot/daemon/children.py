@@ -19,6 +19,8 @@ from autopilot.daemon.supervisor import Launch
 from autopilot.daemon.version import own_code
 from autopilot.daemon.watch import Order
 from autopilot.launchd import awake, scope
+from autopilot.launchd.power import is_on_mains
+from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -26,12 +28,19 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from autopilot.config.proc import ProcessId
+    from autopilot.config.settings import Settings
     from autopilot.daemon.shop import Shop
+    from autopilot.launchd.awake import AwakeLock
+    from autopilot.schemas.cell import SandboxSpec
     from autopilot.schemas.publication import PublishSpec, PullStateSpec
     from autopilot.schemas.run import Limits, RunSpec
 
 BACKSTOP_MARGIN_S = 60.0
+OWN_MEMORY_BYTES = 2 << 30
+OWN_THREADS = 512
 CLEAN_UP_S = 4 * 3600.0
+CHECKUP_S = 150.0
+CHECKUP_GRACE_S = 5.0
 CLEAN_UP_OUTPUT_FILE = "gc.out"
 _NETWORK = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
@@ -51,11 +60,11 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
         base,
         home=_home(base),
         passed=spec.repo.env_pass,
-        own=(*own_variables(spec.agent.kind), *spec.agent.env_pass),
+        own=own_variables(spec.agent),
         extra={**_some(base, _NETWORK), **_own_code(), RUN_ID_VARIABLE: spec.run_id},
     )
     argv = _own_python("autopilot.runner", "run", str(spec.run_dir / SPEC_FILE))
-    argv, env = scope.apart(argv, env, key=spec.run_id, ours=base)
+    argv, env = scope.apart(argv, env, key=spec.run_id, ours=base, most=_most(spec.sandbox))
     return Launch(
         argv=argv,
         cwd=spec.run_dir,
@@ -67,9 +76,9 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
 
 def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
     """Say how the publisher of a spec is started; the forge's credential is within its reach alone."""
-    env = _publisher_environment(spec.id, passed=spec.env_pass)
+    env = publisher_environment(spec.id, passed=spec.env_pass)
     argv = _own_python("autopilot.publish", str(spec_file))
-    argv, env = scope.apart(argv, env, key=spec.id, ours=environ.current())
+    argv, env = scope.apart(argv, env, key=spec.id, ours=environ.current(), most=_most(spec.sandbox))
     return Launch(
         argv=argv,
         cwd=spec_file.parent,
@@ -84,7 +93,7 @@ def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
     return Launch(
         argv=_own_python("autopilot.publish", "state", str(spec_file)),
         cwd=spec_file.parent,
-        env=_publisher_environment(key),
+        env=publisher_environment(key),
         output=spec_file.parent / "inquiry.log",
         order=Order(
             key=key,
@@ -92,7 +101,38 @@ def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
             fence=0,
             wall_s=spec.wall_s + spec.kill_grace_s + BACKSTOP_MARGIN_S,
             grace_s=spec.kill_grace_s,
-            keep_awake=nullcontext,
+            keep_awake=_without_lock,
+        ),
+    )
+
+
+def verification(
+    spec_file: Path, result_file: Path, *, home: Path, passed: Sequence[str]
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Give command line and environment of a child that runs a commit's gates: no credential is in reach."""
+    argv = _own_python("autopilot.runner", "verify", str(spec_file), str(result_file))
+    return argv, environ.child_environment(None, home=home, passed=passed, extra=_own_code())
+
+
+def push_trial(spec_file: Path, *, key: str) -> tuple[tuple[str, ...], dict[str, str]]:
+    """Give command line and environment of a child that tries a push: a publisher's."""
+    return _own_python("autopilot.publish", "try", str(spec_file)), publisher_environment(key)
+
+
+def checkup_launch(key: str, report: Path) -> Launch:
+    """Say how the machine is looked over: by a child that has all that the daemon itself was given."""
+    return Launch(
+        argv=_own_python("autopilot.daemon.checkup", str(report)),
+        cwd=report.parent,
+        env={**environ.current(), **_own_code(), RUN_ID_VARIABLE: key},
+        output=report.with_suffix(".log"),
+        order=Order(
+            key=key,
+            journal=report.with_suffix(".events.jsonl"),
+            fence=0,
+            wall_s=CHECKUP_S,
+            grace_s=CHECKUP_GRACE_S,
+            keep_awake=_without_lock,
         ),
     )
 
@@ -114,7 +154,7 @@ def clean_up_launch(shop: Shop, key: str, what: str) -> Launch:
             fence=0,
             wall_s=CLEAN_UP_S,
             grace_s=shop.settings.timeouts.kill_grace_s,
-            keep_awake=nullcontext,
+            keep_awake=_without_lock,
         ),
     )
 
@@ -136,7 +176,19 @@ def backstop_s(limits: Limits) -> float:
     return limits.wall_s + gates_s + 2 * limits.git_s + limits.kill_grace_s + BACKSTOP_MARGIN_S
 
 
-def _publisher_environment(mark: str, *, passed: Sequence[str] = ()) -> dict[str, str]:
+def _most(spec: SandboxSpec) -> scope.Most:
+    """Bound a child of ours further out than what it locks up: git and its own memory have to fit in."""
+    bounds = Bounds.of_spec(spec)
+    return scope.Most((bounds.memory_bytes or 0) + OWN_MEMORY_BYTES, (bounds.threads or 0) + OWN_THREADS)
+
+
+def publisher_question(act: str, spec_file: Path) -> tuple[str, ...]:
+    """Say how a publisher is started for another act: `check`, `read`, `reach` or `deliver`."""
+    return _own_python("autopilot.publish", act, str(spec_file))
+
+
+def publisher_environment(mark: str, *, passed: Sequence[str] = ()) -> dict[str, str]:
+    """Build what a publisher runs with: as any child, and the forge's credential is within its reach."""
     base = environ.current()
     secrets = {name: value for name, value in base.items() if name.startswith(_SECRETS)}
     return environ.child_environment(
@@ -161,36 +213,48 @@ def _order(shop: Shop, key: str, *, journal: Path, fence: int) -> Order:
         fence=fence,
         wall_s=backstop_s(limits),
         grace_s=limits.kill_grace_s,
-        keep_awake=_keeper(key, is_wanted=shop.settings.awake.enabled),
+        keep_awake=_keeper(key, shop.settings),
         lease=journal.with_name(LEASE_FILE),
         lease_s=shop.settings.daemon.lease_s,
     )
 
 
-def _keeper(key: str, *, is_wanted: bool) -> Callable[[ProcessId], AbstractContextManager[None]]:
+def _without_lock(process: ProcessId) -> AbstractContextManager[AwakeLock | None]:
+    del process
+    return nullcontext()
+
+
+def _keeper(key: str, settings: Settings) -> Callable[[ProcessId], AbstractContextManager[AwakeLock | None]]:
     """Give what keeps the machine awake for exactly as long as one child lives."""
 
     @contextmanager
-    def keep(process: ProcessId) -> Iterator[None]:
-        if not is_wanted:
-            yield
+    def keep(process: ProcessId) -> Iterator[AwakeLock | None]:
+        if not settings.awake.enabled:
+            yield None
             return
         log = logger("daemon")
         try:
-            lock = awake.hold(reason=f"autopilot {key}", pid=process.pid)
+            lock = awake.hold(reason=f"autopilot {key}", pid=process.pid, more=_more(settings))
         except OSError as exc:  # a full disk, say: the run matters more than its lock
             lock = awake.AwakeLock("none", "awake-not-started", str(exc))
         if lock.warning:
             log.warning(Event.AWAKE_UNAVAILABLE, key=key, reason=lock.warning, detail=lock.detail)
-        else:
+        if lock.kind != "none":
             log.info(Event.AWAKE_HELD, key=key, kind=lock.kind)
         try:
-            yield
+            yield lock
         finally:
             lock.release()
             log.debug(Event.AWAKE_RELEASED, key=key)
 
     return keep
+
+
+def _more(settings: Settings) -> awake.More:
+    """Say what to hold off besides sleep: a lid is looked after as the machine stands when a run begins."""
+    lid = settings.awake.lid
+    is_lid = lid == "always" or (lid == "on-mains" and is_on_mains() is not False)
+    return awake.More(display=settings.awake.display, lid=is_lid)
 
 
 def _own_python(module: str, *arguments: str) -> tuple[str, ...]:

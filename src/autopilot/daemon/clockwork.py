@@ -1,7 +1,7 @@
-"""What wakes the loop by the clock. A job only leaves a message, on the scheduler's own thread.
+"""What wakes the loop by the clock. An alarm only leaves a message, on the scheduler's own thread.
 
-Must not keep jobs anywhere but in memory (APScheduler pickles them, and drops rows it cannot read) and must
-not believe that a job ran: what fell due is asked of the store.
+Must not keep alarms anywhere but in memory (APScheduler, which calls them jobs, pickles them and drops rows
+that it cannot read) and must not believe that one rang: what fell due is asked of the store.
 Source: APScheduler 3.11, apscheduler/schedulers/base.py: by default a run a second late is dropped, and the
 wait for the next does not count sleep; hence no grace limit, one coalesced run, a short interval.
 """
@@ -42,6 +42,8 @@ class Passed:
     set_ms: int
     now_ms: int
     """UTC epoch ms, by the clock as it is now."""
+    awake_ms: int = 0
+    """How long the machine was awake since the last look; before the sleep or after it, nobody knows."""
 
 
 class Clockwork:
@@ -88,20 +90,21 @@ class Clockwork:
             slept_ms=slept_ms if slept_ms > SLEEP_GAP_MS else 0,
             set_ms=set_ms if abs(set_ms) > SLEEP_GAP_MS else 0,
             now_ms=self._before[0],
+            awake_ms=awake_ms,
         )
 
     def _wake(self, by: str) -> None:
         self._inbox.put(Woken(by))
 
-    def jobs(self) -> list[Any]:
-        """Give the scheduler's jobs."""
+    def alarms(self) -> list[Any]:
+        """Give all that it will wake the loop by."""
         return list(self._scheduler.get_jobs())
 
     def tell_trouble(self, event: Any) -> None:  # noqa: ANN401 - APScheduler ships no types
-        """Log that the scheduler missed a job, and look at once."""
+        """Log that the scheduler missed an alarm, and look at once."""
         logger("daemon").warning(
             Event.SCHEDULE_MISSED,
-            job=event.job_id,
+            alarm=event.job_id,
             trouble=event.code,
             error=repr(getattr(event, "exception", None)),
         )

@@ -46,6 +46,7 @@ _NOTHING: Mapping[Outcome, ScopeKind] = MappingProxyType(
         Outcome.BUG: "host",
     }
 )
+_CONCLUSIVE = frozenset({Outcome.AGENT_MISSING, Outcome.CREDENTIAL})
 _PARKS: Mapping[Outcome, WaitingFor] = MappingProxyType(
     {
         Outcome.GATES_FAILED: WaitingFor.BREAKER,
@@ -53,7 +54,6 @@ _PARKS: Mapping[Outcome, WaitingFor] = MappingProxyType(
         Outcome.OVER_CEILING: WaitingFor.BUDGET,
         Outcome.OVER_BUDGET: WaitingFor.BREAKER,
         Outcome.CREDENTIAL: WaitingFor.CREDENTIAL,
-        Outcome.AGENT_MISSING: WaitingFor.CONFIGURATION,
         Outcome.CONFIGURATION: WaitingFor.CONFIGURATION,
         Outcome.BASE_BRANCH: WaitingFor.BASE_BRANCH,
     }
@@ -69,6 +69,8 @@ class Loss:
     reason: str
     cause: LossCause
     at_ms: int
+    told_micro_usd: int = 0
+    """What it has cost, as far as its journal tells: a daemon that died may not have heard of it."""
 
 
 RunReport = RunResult | Loss
@@ -122,7 +124,12 @@ def production(report: RunReport) -> Production:
     is_contention = report.outcome is Outcome.INFRASTRUCTURE and report.code in CONTENTION_CODES
     if scope is None or is_contention:
         return Production(produced=None)
-    return Production(produced=False, failure_class=report.outcome.value, scope=scope)
+    return Production(
+        produced=False,
+        failure_class=report.outcome.value,
+        scope=scope,
+        is_conclusive=report.outcome in _CONCLUSIVE,
+    )
 
 
 def backoff_ms(nth: int, rules: Rules, jitter: float) -> int:
@@ -160,7 +167,7 @@ def _after_result(
             return _after_usage_limit(result, now_ms=now_ms, jitter=jitter)
         case Outcome.STOPPED:
             return Release(now_ms, result.message, result.hint)
-        case Outcome.INFRASTRUCTURE:
+        case Outcome.INFRASTRUCTURE | Outcome.AGENT_MISSING:  # no fault of the ticket: it keeps its attempt
             wait_ms = backoff_ms(ticket.releases + 1, rules, jitter)
             return Release(now_ms + wait_ms, result.message, result.hint)
         case Outcome.AGENT_FAILED | Outcome.TIMED_OUT | Outcome.BUG:
@@ -171,7 +178,6 @@ def _after_result(
             | Outcome.OVER_CEILING
             | Outcome.OVER_BUDGET
             | Outcome.CREDENTIAL
-            | Outcome.AGENT_MISSING
             | Outcome.CONFIGURATION
             | Outcome.BASE_BRANCH
         ):

@@ -2,24 +2,66 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from autopilot.daemon.decide import backoff_ms
 from autopilot.schemas.decision import Park, PublishDecision, PublishDone, PublishLater
-from autopilot.schemas.machine import WaitingFor
-from autopilot.schemas.publication import PublishOutcome
-from autopilot.schemas.units import MS_PER_S
+from autopilot.schemas.machine import Trigger, WaitingFor
+from autopilot.schemas.publication import STOPPED, PublishOutcome
+from autopilot.schemas.units import MS_PER_S, format_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from autopilot.daemon.rules import Rules
+    from autopilot.daemon.store.rows import HistoryEntry
     from autopilot.schemas.publication import PublishVerdict
 
 MAX_LOSSES = 3
 """A publisher that died this often is not tried again without a person."""
 
+FEW_DEFERRALS = 12
+"""Put off less often, it is tried again however long ago it began: the machine may have been off."""
+LONG_DEFERRED_MS = 24 * 3600 * MS_PER_S
+MANY_DEFERRALS = 96
+"""Two days of trying at the longest back-off, whatever the clock says."""
+_BEGINNINGS = frozenset({Trigger.PASS, Trigger.RESUME_PUBLISH})
+
+
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """How often a commit's publication has been put off, and since when it is tried (UTC epoch ms)."""
+
+    times: int
+    since_ms: int
+
+
+def deferred(moves: Iterable[HistoryEntry], *, since_ms: int) -> Deferred:
+    """Read out of a ticket's moves, oldest first, how its present commit fared since a person last had a say.
+
+    Args:
+        moves: all of the ticket.
+        since_ms: where they do not tell, since when it is tried.
+    """
+    times = 0
+    for move in moves:
+        if move.trigger in _BEGINNINGS:
+            times, since_ms = 0, move.at_ms
+        elif move.trigger is Trigger.PUBLISH_LATER:
+            times += 1
+    return Deferred(times, since_ms)
+
 
 def after_publish(
-    verdict: PublishVerdict | None, *, tries: int, losses: int, rules: Rules, now_ms: int, jitter: float
+    verdict: PublishVerdict | None,
+    *,
+    tries: int,
+    losses: int,
+    before: Deferred,
+    rules: Rules,
+    now_ms: int,
+    jitter: float,
 ) -> PublishDecision:
     """Decide what becomes of a publishing ticket.
 
@@ -27,6 +69,7 @@ def after_publish(
         verdict: what the publisher wrote; None when it was lost.
         tries: publishers started for this commit, this one included.
         losses: publishers lost for this commit before this one.
+        before: how often it was put off before this try.
         rules: for the back-off.
         now_ms: UTC epoch ms.
         jitter: in [0, 1).
@@ -38,14 +81,28 @@ def after_publish(
         case PublishOutcome.PR_OPENED | PublishOutcome.PUSHED_AWAITING_PR:
             return _done(verdict)
         case PublishOutcome.PUBLISH_DEFERRED:
-            told_ms = 0 if verdict.retry_after_s is None else round(verdict.retry_after_s * MS_PER_S)
-            return PublishLater(now_ms + max(wait_ms, told_ms), verdict.message)
+            return _after_deferral(verdict, before, now_ms=now_ms, wait_ms=wait_ms)
         case PublishOutcome.VERIFICATION_FAILED:
             return Park(
                 WaitingFor(verdict.waiting_for or "verification-failed"), verdict.message, verdict.hint
             )
         case _:
             assert_never(verdict.outcome)
+
+
+def _after_deferral(
+    verdict: PublishVerdict, before: Deferred, *, now_ms: int, wait_ms: int
+) -> PublishLater | Park:
+    """Try again later, but not for ever; what we stopped ourselves was no refusal."""
+    times, lasted_ms = before.times + 1, max(0, now_ms - before.since_ms)
+    is_long = times >= MANY_DEFERRALS or (times >= FEW_DEFERRALS and lasted_ms >= LONG_DEFERRED_MS)
+    if is_long and verdict.code != STOPPED:
+        lasted = format_duration(lasted_ms / MS_PER_S)
+        reason = f"publishing was put off {times} times in {lasted}; the last time: {verdict.message}"
+        cure = f"{verdict.hint}; then" if verdict.hint else "look at `autopilot logs`; once that works:"
+        return Park(WaitingFor.PUBLISH_DEFERRED, reason, f"{cure} `autopilot resume`")
+    told_ms = 0 if verdict.retry_after_s is None else round(verdict.retry_after_s * MS_PER_S)
+    return PublishLater(now_ms + max(wait_ms, told_ms), verdict.message)
 
 
 def _after_loss(losses: int, not_before_ms: int) -> PublishLater | Park:

@@ -5,6 +5,7 @@ Must not decide and must not change anything: `why` asks the same questions as t
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -12,7 +13,7 @@ from zoneinfo import ZoneInfo
 import psutil
 
 from autopilot.config.clock import look_at_zone
-from autopilot.daemon.admission import Demand, HostDemand, holds
+from autopilot.daemon.admission import PROBED, Demand, HostDemand, holds
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
 from autopilot.daemon.windows import Schedule
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Hold, Ticket
 
 
-def host_demand(conn: Connection, *, settings: Settings, state_dir: Path, now_ms: int) -> HostDemand:
-    """Look at the store, the hours and the machine."""
+def host_demand(
+    conn: Connection, *, settings: Settings, state_dir: Path, now_ms: int, probed: tuple[Hold, ...] = ()
+) -> HostDemand:
+    """Look at the store, the hours and the machine; `probed` is what a look over it has found."""
     return HostDemand(
         now_ms=now_ms,
         facts=queries_host.facts(conn, now_ms),
@@ -36,6 +39,8 @@ def host_demand(conn: Connection, *, settings: Settings, state_dir: Path, now_ms
         schedule=schedule_of(settings),
         free_disk_bytes=_free_disk_bytes(state_dir),
         free_memory_bytes=psutil.virtual_memory().available,
+        load_per_cpu=load_per_cpu(),
+        probed=probed,
     )
 
 
@@ -59,8 +64,15 @@ def demand_of(conn: Connection, ticket: Ticket, *, host: HostDemand, settings: S
 
 def holds_of(desk: Desk, conn: Connection, ticket: Ticket) -> tuple[Hold, ...]:
     """Name every hold of a queued ticket as of now; one that stands already keeps its start."""
-    host = host_demand(conn, settings=desk.settings, state_dir=desk.paths.state, now_ms=desk.clock.now_ms())
-    since_ms = {(hold.name, hold.scope): hold.since_ms for hold in queries_host.holds(conn)}
+    standing = queries_host.holds(conn)
+    host = host_demand(
+        conn,
+        settings=desk.settings,
+        state_dir=desk.paths.state,
+        now_ms=desk.clock.now_ms(),
+        probed=tuple(hold for hold in standing if hold.name in PROBED),
+    )
+    since_ms = {(hold.name, hold.scope): hold.since_ms for hold in standing}
     found = holds(demand_of(conn, ticket, host=host, settings=desk.settings))
     return tuple(
         hold.model_copy(update={"since_ms": since_ms.get((hold.name, hold.scope), hold.since_ms)})
@@ -87,6 +99,14 @@ def zone_of(settings: Settings) -> ZoneInfo | None:
         return ZoneInfo(name)
     look_at_zone()
     return None
+
+
+def load_per_cpu() -> float | None:
+    """Give how many processes of five minutes wanted each processor; None where this system does not say."""
+    try:
+        return os.getloadavg()[1] / (os.cpu_count() or 1)
+    except OSError:
+        return None
 
 
 def _free_disk_bytes(folder: Path) -> int | None:

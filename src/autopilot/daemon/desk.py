@@ -6,15 +6,18 @@ Must not print and must not wake the daemon: who calls does. Everything returned
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from autopilot.config.nearest import nearest
-from autopilot.daemon import acts, remains, transitions
+from autopilot.daemon import acts, arming, remains, transitions
 from autopilot.daemon.phase_spend import of_run
+from autopilot.daemon.results import sandbox_of
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.daemon.store.mapping import unknown
+from autopilot.schemas.cell import weakness
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
 from autopilot.schemas.hidden import unseen_in
 from autopilot.schemas.ids import canonical, source_name
@@ -25,7 +28,7 @@ from autopilot.schemas.ticket import Ticket, TicketDraft
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -33,7 +36,8 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
     from autopilot.daemon.store.engine import Store
-    from autopilot.daemon.store.rows import OffMode
+    from autopilot.daemon.store.rows import Attempt, OffMode
+    from autopilot.schemas.checkup import Check
 
 Answer = dict[str, Any]
 
@@ -62,19 +66,26 @@ def draft_from(fields: Mapping[str, Any]) -> TicketDraft:
 
 
 def add(desk: Desk, fields: Mapping[str, Any], *, by: str = "operator") -> Answer:
-    """Queue a ticket; the same source key twice is one ticket.
+    """Queue a ticket; the same source key twice is one ticket. An issue that is named is read first.
 
     Raises:
-        TicketError: a field is wrong, or names a repository, agent or ticket that does not exist.
+        TicketError: a field is wrong, or names a repository, agent, ticket or issue that does not exist.
         RefusedError: `author-untrusted`: it says that it comes from somebody who is not trusted.
+        ConfigError: the tracker of an issue is not set up.
+        TransientError: the tracker of an issue does not answer.
     """
+    if "reference" in fields:
+        from autopilot.daemon import intake  # noqa: PLC0415 - an idle daemon reads no issue
+
+        fields = intake.of_reference(fields, desk.settings, desk.clock)
     draft = draft_from(fields)
     _check_origin(desk.settings, draft)
     repo = _repo_for(desk.settings, draft.repo)
     if draft.agent is not None:
         _known_agent(desk.settings, draft.agent)
     if draft.source_key is not None:
-        draft = draft.model_copy(update={"source_key": source_name(draft.source_key, repo=repo)})
+        known_as = source_name(draft.source_key, repo=desk.settings.repo(repo).issues_of)
+        draft = draft.model_copy(update={"source_key": known_as})
     enqueued = transitions.enqueue(desk.store, draft, repo=repo, by=by)
     return {
         "ticket": _ticket(enqueued.ticket),
@@ -87,8 +98,8 @@ def _check_origin(settings: Settings, draft: TicketDraft) -> None:
     digest = text_digest(draft.title, draft.body, draft.acceptance)
     if why := distrust(draft.origin, digest, settings.intake.trust()):
         hint = (
-            "read it; then add its author to trusted_authors in [intake], or to the ticket an approval of "
-            f"this very text: text_sha256 {digest}"
+            "read it; then add whoever wrote it to trusted_authors in [intake], or to the ticket an approval "
+            f"of this very text: text_sha256 {digest}"
         )
         raise RefusedError("author-untrusted", f"the ticket is not taken in: {why}", hint=hint)
 
@@ -96,7 +107,14 @@ def _check_origin(settings: Settings, draft: TicketDraft) -> None:
 def tickets(
     desk: Desk, *, states: Collection[str] = (), repo: str | None = None, limit: int | None = None
 ) -> Answer:
-    """List tickets, newest last.
+    """List tickets, newest last. Raises as `listing` does."""
+    return {"tickets": list(listing(desk, states=states, repo=repo, limit=limit))}
+
+
+def listing(
+    desk: Desk, *, states: Collection[str] = (), repo: str | None = None, limit: int | None = None
+) -> Iterator[Answer]:
+    """List tickets, newest last, one by one: all of a long queue at once would take tens of megabytes.
 
     Raises:
         RefusedError: a state that does not exist.
@@ -107,12 +125,18 @@ def tickets(
     except ValueError as exc:
         known = ", ".join(State)
         raise RefusedError("state-unknown", str(exc), hint=f"states are: {known}") from exc
-    with desk.store.read() as conn:
-        found = queries_tickets.tickets(conn, states=wanted, repo=repo, limit=limit)
     names = [each.name for each in desk.settings.repos]
-    if repo is not None and not found and repo not in names:
-        raise _unknown_repo(repo, names)
-    return {"tickets": [_ticket(ticket) for ticket in found]}
+    if repo is not None and repo not in names:
+        with desk.store.read() as conn:
+            is_known = bool(queries_tickets.tickets(conn, states=wanted, repo=repo, limit=1))
+        if not is_known:
+            raise _unknown_repo(repo, names)
+    return _listing(desk, partial(queries_tickets.each, states=wanted, repo=repo, limit=limit))
+
+
+def _listing(desk: Desk, found: Callable[[Connection], Iterator[Ticket]]) -> Iterator[Answer]:
+    with desk.store.read() as conn:
+        yield from map(_ticket, found(conn))
 
 
 def show(desk: Desk, ticket: str) -> Answer:
@@ -126,16 +150,20 @@ def show(desk: Desk, ticket: str) -> Answer:
             "ticket": _ticket(seen),
             "exchanges": [one.model_dump(mode="json") for one in queries_tickets.exchanges(conn, name)],
             "dependencies": [asdict(one) for one in queries_tickets.dependencies(conn, name)],
-            "attempts": [
-                {**asdict(one), "phases": [asdict(each) for each in of_run(desk.paths, name, one.run_id)]}
-                for one in queries_runs.attempts_of(conn, name)
-            ],
+            "attempts": [_attempt(desk, name, one) for one in queries_runs.attempts_of(conn, name)],
             "gates": [one.model_dump(mode="json") for one in queries_runs.gates_of(conn, name)],
             "publications": [asdict(one) for one in queries_runs.publications_of(conn, name)],
             "history": [asdict(one) for one in queries_tickets.history(conn, name)],
             "worktree": remains.worktree_told(desk.paths, name, seen.run_id or _last_run(conn, name)),
             "saved_work": remains.saved_work(desk.paths, name),
         }
+
+
+def _attempt(desk: Desk, ticket: str, one: Attempt) -> dict[str, Any]:
+    phases = [asdict(each) for each in of_run(desk.paths, ticket, one.run_id)]
+    kind = sandbox_of(desk.paths, ticket, one.run_id)
+    left_open = weakness(kind) if kind or one.outcome else ""
+    return {**asdict(one), "phases": phases, "sandbox": kind, "left_open": left_open}
 
 
 def _last_run(conn: Connection, name: str) -> str | None:
@@ -164,9 +192,15 @@ def answer(desk: Desk, ticket: str, answers: Sequence[str], *, by: str = "operat
 
 
 def turn_on(
-    desk: Desk, *, until_ms: int | None = None, ignore_window: bool = False, by: str = "operator"
+    desk: Desk,
+    *,
+    until_ms: int | None = None,
+    ignore_window: bool = False,
+    forced: Sequence[Check] = (),
+    by: str = "operator",
 ) -> Answer:
-    """Let runs start."""
+    """Let runs start; `forced` are the lines of the check-up that a person overruled."""
+    arming.record(desk.paths, forced, by=by, now_ms=desk.clock.now_ms())
     switch = writes.turn_on(desk.store, by=by, ignore_window=ignore_window, until_ms=until_ms)
     return {"switch": asdict(switch)}
 

@@ -7,31 +7,45 @@ Must not ask the forge itself, and must take nothing but a certain answer: anyth
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
 from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import judge, specs
+from autopilot.daemon import judge, schedules, specs
 from autopilot.daemon.admission import REVIEW_LOAD
 from autopilot.daemon.children import inquiry_launch
-from autopilot.daemon.store import queries_host, queries_runs, writes
+from autopilot.daemon.store import nights, queries_host, queries_runs, writes
+from autopilot.daemon.store.nights import LastTime
+from autopilot.daemon.store.unit import in_one
 from autopilot.schemas.errors import ConfigError, StaleTransitionError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.supervisor import Supervisor
     from autopilot.schemas.publication import PullState, PullStateReport, PullStateSpec
 
+SCHEDULE = schedules.PUBLISH_STATE
 ASK_EVERY_MS = 600 * MS_PER_S
 MAX_AT_ONCE = 2
 _SCOPE = "repo:"
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What one child was started to find out."""
+
+    key: str
+    spec: PullStateSpec
+    fences: Mapping[str, int]
+    """Of the publications that are asked about, as they were when the question was made."""
 
 
 class Drafts:
@@ -42,9 +56,7 @@ class Drafts:
         self._supervisor = supervisor
         self._asked_ms: dict[str, int] = {}
         self._told_ms: dict[str, int] = {}
-        self._under_way: dict[str, tuple[str, PullStateSpec]] = {}
-        self._fences: dict[str, int] = {}
-        """Of the publications that are asked about, as they were when the question was made."""
+        self._under_way: dict[str, _Question] = {}
 
     def __call__(self, shop: Shop) -> int | None:
         """Write down what was answered, and ask where drafts keep a ticket waiting.
@@ -75,8 +87,8 @@ class Drafts:
     def close(self) -> None:
         """End what is under way; nobody waits for an answer any more."""
         self._supervisor.stop_all("the daemon stops")
-        for key, _ in self._under_way.values():
-            self._supervisor.forget(key)
+        for asked in self._under_way.values():
+            self._supervisor.forget(asked.key)
 
     def _is_due(self, repo: str, now_ms: int) -> bool:
         asked_ms = self._asked_ms.get(repo)
@@ -96,40 +108,49 @@ class Drafts:
         if is_first:
             self._supervisor.sweep(key, None)  # an earlier daemon's, if it was killed
         try:
-            spec = self._spec(shop, repo)
+            spec, fences = _spec(shop, repo)
             if spec.pulls:
                 self._supervisor.start(inquiry_launch(key, spec, _write(shop, repo, spec)))
-                self._under_way[repo] = (key, spec)
+                self._under_way[repo] = _Question(key, spec, fences)
                 logger("daemon").debug(Event.DRAFTS_ASKED, repo=repo, drafts=len(spec.pulls))
                 return
         except (OSError, ConfigError, SpawnError) as error:
             _doubt(repo, str(error))
         self._told_ms[repo] = shop.now_ms()
 
-    def _spec(self, shop: Shop, repo: str) -> PullStateSpec:
-        with shop.store.read() as conn:
-            drafts = queries_runs.drafts_of(conn, repo)
-        self._fences |= {draft.id: draft.fence for draft in drafts}
-        return specs.pull_state_spec(
-            repo, drafts, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms()
+    def _note(self, shop: Shop, repo: str, outcome: str, detail: str) -> None:
+        """Let it be read how it went, also after a restart."""
+        asked_ms = self._asked_ms[repo]
+        last = LastTime(
+            name=f"{SCHEDULE} {repo}",
+            due_ms=asked_ms,
+            ended_ms=shop.now_ms(),
+            outcome=outcome,
+            detail=detail,
+            next_ms=asked_ms + ASK_EVERY_MS,
         )
+        in_one(shop.store, lambda unit: nights.note_schedule(unit, last))
 
     def _take_up(self, shop: Shop, repo: str) -> bool:
         """Write down what one child found out, once it has ended; say whether anything changed."""
-        key, spec = self._under_way[repo]
-        watch = self._supervisor.get(key)
+        asked = self._under_way[repo]
+        watch = self._supervisor.get(asked.key)
         if watch is None or watch.ending is None:
             return False
         del self._under_way[repo]
-        self._supervisor.forget(key)
+        self._supervisor.forget(asked.key)
         self._told_ms[repo] = shop.now_ms()
-        report = judge.report_of(spec)
+        report = judge.report_of(asked.spec)
         if isinstance(report, str):
             _doubt(repo, f"{watch.ending.told}; {report}")
+            self._note(shop, repo, "failed", f"{watch.ending.told}; {report}")
             return False
+        doubts = sum(answer.state == "unknown" for answer in report.answers)
+        outcome, of = "failed" if doubts else "done", len(report.answers)
+        self._note(shop, repo, outcome, f"{doubts} of {of} drafts could not be told" if doubts else "")
         _tell_unknown(repo, report)
         changes = [
-            _is_recorded(shop, answer, fence=self._fences[answer.publication]) for answer in report.answers
+            _is_recorded(shop, answer, fence=asked.fences[answer.publication]) for answer in report.answers
         ]
         return any(changes)
 
@@ -169,6 +190,13 @@ def _held(shop: Shop) -> list[str]:
     with shop.store.read() as conn:
         holds = queries_host.holds(conn)
     return [hold.scope.removeprefix(_SCOPE) for hold in holds if hold.name == REVIEW_LOAD]
+
+
+def _spec(shop: Shop, repo: str) -> tuple[PullStateSpec, Mapping[str, int]]:
+    with shop.store.read() as conn:
+        drafts = queries_runs.drafts_of(conn, repo)
+    spec = specs.pull_state_spec(repo, drafts, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms())
+    return spec, {draft.id: draft.fence for draft in drafts}
 
 
 def _write(shop: Shop, repo: str, spec: PullStateSpec) -> Path:

@@ -9,10 +9,14 @@ import traceback
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
+from autopilot.config.paths import EVENTS_FILE
 from autopilot.daemon import decide, transitions, transitions_publish
+from autopilot.daemon.judge import told_spend
 from autopilot.daemon.store import queries_runs, queries_tickets
 from autopilot.daemon.store.mend import mend
+from autopilot.daemon.trouble import Troubles
 from autopilot.schemas.decision import Cancel, Park
+from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State, Trigger, WaitingFor, target
 from autopilot.schemas.ticket import Hold
@@ -28,6 +32,23 @@ _WORK_IS_DONE = frozenset({State.COMMITTED, State.PUBLISHING})
 _MAX_REASON_CHARS = 500
 _MAX_TRACE_CHARS = 3500
 _SILENCE_S = 600.0
+_FATAL_PREFIX = "database-"
+_BUSY = "database-busy"
+_LATER = frozenset({_BUSY, "reading-short", "memory-short", "thread-unstarted"})
+
+
+def is_fatal(error: BaseException) -> bool:
+    """Tell whether state cannot be saved or read: going on would lose or repeat work.
+
+    A database that is only busy is tried again: what a child left behind is still there then.
+    """
+    return isinstance(error, AutopilotError) and error.code.startswith(_FATAL_PREFIX) and error.code != _BUSY
+
+
+def is_for_later(error: BaseException) -> bool:
+    """Tell whether the machine was short of something, which is no fault of the ticket it met."""
+    is_named = isinstance(error, AutopilotError) and error.code in _LATER
+    return is_named or isinstance(error, MemoryError)
 
 
 class Complaints:
@@ -36,10 +57,13 @@ class Complaints:
     def __init__(self, clock: Clock) -> None:
         """Begin with nothing told."""
         self._clock = clock
+        self.troubles = Troubles(clock)
         self._told_s: dict[str, float] = {}
 
     def tell(self, event: Event, error: Exception, **facts: str) -> None:
-        """Log a fault with its trace, and what it is about."""
+        """Log a fault with its trace, and what it is about; one of the tick itself is shown meanwhile."""
+        if event is Event.TICK_FAILED:
+            self.troubles.note(error)
         text, now_s = repr((event, facts, repr(error))), self._clock.monotonic_s()
         fresh = {told: at_s for told, at_s in self._told_s.items() if now_s - at_s < _SILENCE_S}
         if text not in fresh:
@@ -73,7 +97,8 @@ def park(shop: Shop, seen: Ticket, reason: str) -> None:
         return
     report = None
     if ticket.state is State.RUNNING and attempt is not None:
-        report = decide.Loss(attempt.run_id, attempt.fence, reason, "died", shop.now_ms())
+        told_micro_usd = told_spend(shop.paths.run_dir(attempt.run_id) / EVENTS_FILE)
+        report = decide.Loss(attempt.run_id, attempt.fence, reason, "died", shop.now_ms(), told_micro_usd)
         if ticket.cancel_requested:
             wish = Cancel("the operator asked for it while it was running")
             transitions.cancel(shop.store, ticket, wish, report=report, rules=shop.rules)

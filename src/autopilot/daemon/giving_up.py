@@ -11,7 +11,7 @@ from autopilot.daemon import traces
 from autopilot.daemon.bystanders import refuse_beside_living
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.statedir import check_file_system
-from autopilot.daemon.store.anew import begin_anew
+from autopilot.daemon.store.anew import begin_anew, tidy
 from autopilot.daemon.store.engine import open_store
 from autopilot.schemas.errors import ConfigError, RefusedError
 
@@ -37,6 +37,7 @@ def give_up_queue(paths: Paths, clock: Clock) -> Begun:
     with daemon_lock(paths.daemon_lock):
         fault = _fault(paths.database, clock)
         if fault is None:
+            tidy(paths.database)
             what = f"{paths.database} is whole: there is nothing to give up"
             raise RefusedError("database-whole", what, hint="autopilot doctor shows what blocks")
         if fault.code not in LOST:

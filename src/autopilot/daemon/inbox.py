@@ -38,13 +38,22 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class LockTried:
+    """A sleep lock was asked for beside a child: of which kind it is, or why there is none."""
+
+    kind: str
+    warning: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
 class StopAsked:
     """Somebody wants the daemon gone; the second time at once."""
 
     by: str
 
 
-Message = Woken | Ended | Spent | StopAsked
+Message = Woken | Ended | Spent | LockTried | StopAsked
 
 
 class Inbox:

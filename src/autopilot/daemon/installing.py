@@ -43,7 +43,7 @@ def service_of(paths: Paths, settings: Settings, *, platform: str = sys.platform
         home=Path(ours.get("HOME") or Path.home()),
         stop_s=stop_s(settings),
         logs=paths.logs,
-        keep_awake=_keep_awake(environ.search_path(ours), platform),
+        keep_awake=_keep_awake(environ.search_path(ours), platform, has_display=settings.awake.display),
         variables={**_places(ours), **own_code()},
     )
     for text in (*program, made.path, str(made.home), str(made.logs), *made.variables.values()):
@@ -64,13 +64,14 @@ def _places(ours: Mapping[str, str]) -> dict[str, str]:
     return {name: str(Path(value).expanduser().absolute()) for name, value in given.items()}
 
 
-def _keep_awake(path: str, platform: str) -> tuple[str, ...]:
+def _keep_awake(path: str, platform: str, *, has_display: bool) -> tuple[str, ...]:
     """Give the program that keeps the machine awake for as long as it runs.
 
-    Source: caffeinate(8): `-s` system sleep on mains power, `-i` idle sleep; systemd-inhibit(1).
+    Source: caffeinate(8): `-s` system sleep on mains power, `-i` idle sleep, `-d` the display;
+    systemd-inhibit(1).
     """
     if platform == "darwin":
-        return ("/usr/bin/caffeinate", "-s", "-i")
+        return ("/usr/bin/caffeinate", "-s", "-i", *(("-d",) if has_display else ()))
     inhibit, sleep = shutil.which("systemd-inhibit", path=path), shutil.which("sleep", path=path)
     if inhibit is None or sleep is None:
         return ()

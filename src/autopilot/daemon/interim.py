@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.lease import renew
 from autopilot.config.logs import logger
 from autopilot.config.paths import LEASE_FILE, RESULT_FILE
+from autopilot.config.threads import begin
 from autopilot.daemon.pulse import PULSE_S
 from autopilot.daemon.specs import publish_dir, verdict_path
 from autopilot.schemas.events import Event
@@ -34,7 +35,7 @@ def leases_kept_up(paths: Paths) -> Iterator[Callable[[], None]]:
     ended = threading.Event()
     thread = threading.Thread(target=_follow, args=(paths, ended), name="interim", daemon=True)
     try:
-        thread.start()
+        begin(thread)
     except (RuntimeError, MemoryError) as error:  # no thread: they wait for as long as their leases last
         logger("daemon").warning(Event.LEASE_POSTPONED, file=str(paths.runs), error=str(error))
         ended.set()

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
-from autopilot.config.paths import RESULT_FILE, RUNNER_LOG
+from autopilot.config.journal import read_lines
+from autopilot.config.paths import EVENTS_FILE, RESULT_FILE, RUNNER_LOG
 from autopilot.daemon.decide import Loss
 from autopilot.schemas.errors import TransientError
-from autopilot.schemas.publication import PublishOutcome, PublishVerdict, PullStateReport
+from autopilot.schemas.events import Event
+from autopilot.schemas.publication import STOPPED, PublishOutcome, PublishVerdict, PullStateReport
 from autopilot.schemas.records import faults_of
 from autopilot.schemas.run import Outcome, RunResult
+from autopilot.schemas.units import MAX_RUN_MICRO_USD
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from autopilot.daemon.decide import LossCause
@@ -57,18 +61,42 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
     cause = _cause(live, found, was_started=was_started)
     raw = _read(run_dir / RESULT_FILE)
     if isinstance(raw, str):
-        return _loss(live, found, cause, f"{told}; result.json: {raw}")
+        return _loss(live, found, f"{told}; result.json: {raw}", cause=cause, run_dir=run_dir)
     try:
         result = RunResult.model_validate_json(raw)
     except ValidationError as exc:
-        return _loss(
-            live, found, cause, f"{told}; result.json is not valid: {faults_of(exc, whole='document')[0]}"
-        )
+        fault = faults_of(exc, whole="document")[0]
+        return _loss(live, found, f"{told}; result.json is not valid: {fault}", cause=cause, run_dir=run_dir)
     if fault := _result_fault(result, live):
-        return _loss(live, found, cause, f"{told}; result.json is not this run's: {fault}")
+        return _loss(
+            live, found, f"{told}; result.json is not this run's: {fault}", cause=cause, run_dir=run_dir
+        )
     if found.ending is not None and found.ending.is_overdue and result.outcome is Outcome.STOPPED:
-        return _loss(live, found, cause, told)  # given back unused, it would hang again and again
+        return _loss(
+            live, found, told, cause=cause, run_dir=run_dir
+        )  # given back unused, it would hang again
     return result
+
+
+def told_spend(journal: Path) -> int:
+    """Give the largest spend that a run's journal tells of."""
+    return max((spent for spent in _spends(journal) if spent <= MAX_RUN_MICRO_USD), default=0)
+
+
+def _spends(journal: Path) -> Iterator[int]:
+    offset = -1
+    while True:
+        try:
+            reading = read_lines(journal, max(offset, 0)) if journal.is_file() else None
+        except OSError:
+            return
+        if reading is None or reading.offset == offset:
+            return
+        offset = reading.offset
+        for entry in reading.entries:
+            spent = entry.get("cost_micro_usd")
+            if entry.get("event") == Event.AGENT_SPENT and isinstance(spent, int) and spent is not True:
+                yield spent
 
 
 def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
@@ -116,10 +144,37 @@ def stopped_verdict(live: LivePublication, why: str, now_ms: int) -> PublishVerd
         run_id=publication.run_id,
         fence=publication.fence,
         outcome=PublishOutcome.PUBLISH_DEFERRED,
-        code="stopped",
+        code=STOPPED,
         message=f"it was stopped: {why}",
         finished_ms=now_ms,
     )
+
+
+def so_far(verdict: PublishVerdict, journal: Path) -> PublishVerdict:
+    """Add to the verdict of a publisher that was cut off what its journal says was done by then."""
+    try:
+        entries = read_lines(journal).entries if journal.is_file() else ()
+    except OSError:
+        return verdict
+    told: dict[str, Any] = {"pushed": verdict.pushed, "pr": verdict.pr}
+    for entry in entries:
+        if entry.get("publication") != verdict.id:
+            continue
+        match entry.get("event"):
+            case Event.PUBLISH_PUSHED:
+                told["pushed"] = told["pushed"] or entry.get("head")
+            case Event.PUBLISH_PR_OPENED:
+                told["pr"] = told["pr"] or {
+                    "number": entry.get("number"),
+                    "url": entry.get("url"),
+                    "draft": True,
+                }
+            case _:
+                pass
+    try:
+        return PublishVerdict.model_validate({**verdict.model_dump(), **told})
+    except ValidationError:
+        return verdict
 
 
 def _read(path: Path) -> bytes | str:
@@ -153,8 +208,9 @@ def _result_fault(result: RunResult, live: LiveRun) -> str:
     return ""
 
 
-def _loss(live: LiveRun, found: Found, cause: LossCause, reason: str) -> Loss:
-    return Loss(live.attempt.run_id, live.attempt.fence, reason, cause, found.at_ms)
+def _loss(live: LiveRun, found: Found, reason: str, *, cause: LossCause, run_dir: Path) -> Loss:
+    spent = told_spend(run_dir / EVENTS_FILE)
+    return Loss(live.attempt.run_id, live.attempt.fence, reason, cause, found.at_ms, spent)
 
 
 def _cause(live: LiveRun, found: Found, *, was_started: bool) -> LossCause:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Guard = Callable[[Ticket, Callable[[], object]], None]
 
 _AT_ONCE = 20
-_PACING = frozenset({"launch-stagger"})
+_PACING = frozenset({"launch-stagger", "check-up"})
 """Holds of a second or two: they set the next look, and nobody needs to read of them."""
 
 
@@ -110,7 +110,13 @@ def _choose(shop: Shop, asked: set[str]) -> tuple[Demand | None, Outlook]:
     """Give the first ticket in the queue's order that may start, else everything that keeps them."""
     now_ms = shop.now_ms()
     with shop.store.read() as conn:
-        host = demand.host_demand(conn, settings=shop.settings, state_dir=shop.paths.state, now_ms=now_ms)
+        host = demand.host_demand(
+            conn,
+            settings=shop.settings,
+            state_dir=shop.paths.state,
+            now_ms=now_ms,
+            probed=shop.probed(),
+        )
         search = _Search(set(asked))
         kept = host_holds(host)
         if kept:

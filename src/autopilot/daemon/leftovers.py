@@ -48,6 +48,8 @@ def clear(store: Store, paths: Paths, *, logs_before_ms: int, files_before_ms: i
         ended = _ended(store, runs.values(), files_before_ms)
         gone = [name for name in names if runs[name] in ended]
         yield sum(_remove_if_old(paths.pr_requests / name, files_before_ms) for name in gone)
+    for names in _batches(paths.deliveries):
+        yield sum(_remove_delivery(paths.deliveries / name, files_before_ms) for name in names)
     for folder in (paths.digests, paths.reports):
         for names in _batches(folder):
             yield sum(_remove_if_old(folder / name, files_before_ms) for name in names)
@@ -59,6 +61,15 @@ def _copies(salvage: Path) -> Iterator[Path]:
         for folder in (salvage / name / ARTIFACTS for name in names):
             if not folder.is_symlink() and not folder.parent.is_symlink():
                 yield folder
+
+
+def _remove_delivery(folder: Path, before_ms: int) -> int:
+    """Remove what a delivery was told and answered, and its mark: nothing that old is sent again."""
+    try:
+        is_old = folder.lstat().st_mtime_ns < before_ms * _NS_PER_MS
+        return remove_tree(folder) if is_old else 0
+    except OSError:
+        return 0  # as below
 
 
 def _remove_copy(folder: Path) -> int:

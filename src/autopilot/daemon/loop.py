@@ -11,8 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from autopilot.config.logs import logger
-from autopilot.daemon import faults, launching, live, publishing, recover, running
-from autopilot.daemon.inbox import Ended, Spent, StopAsked, Woken
+from autopilot.daemon import faults, launching, live, publishing, recover, running, sleeping, told
+from autopilot.daemon.inbox import Ended, LockTried, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
 from autopilot.daemon.standstill import Alarm
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, steps, writes
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from contextlib import AbstractContextManager
 
+    from autopilot.daemon.clockwork import Passed
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.shop import Shop
     from autopilot.schemas.ticket import Hold, Ticket
@@ -33,22 +34,7 @@ MAX_PUBLISHERS = 2
 _DRAIN_LOOK_S = 1.0
 TURN_S = 20.0
 """How long one turn of the loop waits for the database, however much it writes: no watchdog must bite."""
-_FATAL_PREFIX = "database-"
-_BUSY = "database-busy"
 FULL = "database-full"
-_LATER = frozenset({_BUSY, "reading-short"})
-
-
-def is_fatal(error: BaseException) -> bool:
-    """Tell whether state cannot be saved or read: going on would lose or repeat work.
-
-    A database that is only busy is tried again: what a child left behind is still there then.
-    """
-    return isinstance(error, AutopilotError) and error.code.startswith(_FATAL_PREFIX) and error.code != _BUSY
-
-
-def _is_busy(error: Exception) -> bool:
-    return isinstance(error, AutopilotError) and error.code in _LATER
 
 
 class Loop:
@@ -69,7 +55,7 @@ class Loop:
         self._is_in_time, self._owes_adoption = False, False
         self._stops = 0
         self._drain_until_s = 0.0
-        self._complaints = faults.Complaints(shop.clock)
+        self.complaints = faults.Complaints(shop.clock)
         self.unsaved: list[Message] = []
         """What the last tick was told and could not take in: to be told again."""
 
@@ -130,16 +116,20 @@ class Loop:
             self._is_in_time = found is True
         return self._is_in_time
 
-    def follow_clock(self, set_ms: int, now_ms: int) -> bool:
-        """Let what we promised for later move along with a clock that was set.
+    def follow_clock(self, passed: Passed) -> bool:
+        """Let what we promised for later move along with a clock that was set, and tell of sleep.
 
         Returns:
-            Whether it is written down; where it is not, say it again: a day's money hangs on it.
+            Whether a step is written down; where it is not, say it again: a day's money hangs on it.
 
         Raises:
             AutopilotError: the store failed.
         """
-        return self._contain(partial(steps.record, self._shop.store, set_ms, now_ms=now_ms)) is True
+        step = partial(steps.record, self._shop.store, passed.set_ms, now_ms=passed.now_ms)
+        is_kept = not passed.set_ms or self._contain(step) is True
+        if is_kept:
+            self._contain(partial(sleeping.record, self._shop, passed))
+        return is_kept
 
     def hear(self, asked: Iterable[StopAsked]) -> None:
         """Take it into account, before the next tick, that somebody asks us to end; nothing is written."""
@@ -160,8 +150,8 @@ class Loop:
         """
         self._shop.store.check_place()
         # Who asks us to end is heard even where nothing can be written.
-        told = sorted(messages, key=lambda message: not isinstance(message, StopAsked))
-        self.unsaved = [one for one in told if self._contain(partial(self._take, one)) is None]
+        heard = sorted(messages, key=lambda message: not isinstance(message, StopAsked))
+        self.unsaved = [one for one in heard if self._contain(partial(self._take, one)) is None]
         self._contain(self._refresh)
         self._contain(self._stop_what_must)
         self._contain(self._judge)
@@ -184,8 +174,8 @@ class Loop:
 
     def _take(self, message: Message) -> bool:
         match message:
-            case Spent():
-                self._record_spend(message)
+            case Spent() | LockTried():
+                told.write_down(self._shop, message)
             case StopAsked():
                 self._stops += 1
                 drain_s = self._shop.settings.daemon.drain_s if self._stops == 1 else 0.0
@@ -195,12 +185,6 @@ class Loop:
             case _:
                 assert_never(message)
         return True
-
-    def _record_spend(self, spent: Spent) -> None:
-        try:
-            writes.record_spend(self._shop.store, spent.run_id, spent.cost_micro_usd, fence=spent.fence)
-        except StaleTransitionError:
-            return  # it has ended and was settled with its result
 
     def _stop_what_must(self) -> None:
         shop, why = self._shop, ""
@@ -251,9 +235,9 @@ class Loop:
         try:
             return step()
         except Exception as error:
-            if is_fatal(error):
+            if faults.is_fatal(error):
                 raise
-            self._complaints.tell(Event.TICK_FAILED, error)
+            self.complaints.tell(Event.TICK_FAILED, error)
             is_unreadable = isinstance(error, ValueError | TypeError)
         if is_unreadable:  # not above: the error holds on to the cursor that failed, and that to its snapshot
             self._mend_rows()
@@ -264,9 +248,9 @@ class Loop:
         try:
             faults.mend_rows(self._shop)
         except Exception as error:
-            if is_fatal(error):
+            if faults.is_fatal(error):
                 raise
-            self._complaints.tell(Event.TICK_FAILED, error)
+            self.complaints.tell(Event.TICK_FAILED, error)
 
     def _guard(self, ticket: Ticket, act: Callable[[], object]) -> None:
         """Let one ticket's fault stop that ticket, with its reason, and nothing else."""
@@ -275,12 +259,12 @@ class Loop:
         except StaleTransitionError:
             return  # it changed meanwhile: the next tick sees how
         except Exception as error:
-            if is_fatal(error):
+            if faults.is_fatal(error):
                 raise
-            if _is_busy(error):  # not the ticket's fault: what its child left is there at the next tick
-                self._complaints.tell(Event.TICK_FAILED, error)
+            if faults.is_for_later(error):  # what its child left is there at the next tick
+                self.complaints.tell(Event.TICK_FAILED, error)
                 return
-            self._complaints.tell(Event.TICKET_FAULTED, error, ticket=ticket.id)
+            self.complaints.tell(Event.TICKET_FAULTED, error, ticket=ticket.id)
             self._set_apart(ticket, error)
 
     def _set_apart(self, ticket: Ticket, error: Exception) -> None:
@@ -292,9 +276,9 @@ class Loop:
         except StaleTransitionError:
             return
         except Exception as second:
-            if is_fatal(second):
+            if faults.is_fatal(second):
                 raise
-            if _is_busy(second):
+            if faults.is_for_later(second):
                 return  # as above
             self._broken[ticket.id] = faults.hold(ticket, reason, self._shop.now_ms())
         self._shop.supervisor.forget_ended(ticket.run_id or "")

@@ -22,6 +22,13 @@ def next_command(ticket_id: str, state: str, waiting_for: str | None) -> str | N
             return None
 
 
+def close_hint(ticket_id: str) -> str:
+    """Say what to do about a draft that nobody wants any more."""
+    return (
+        f"close it at the forge, which is noticed by itself, or say so: autopilot review {ticket_id} --closed"
+    )
+
+
 def price_hint(model: str) -> str:
     """Say what to write into the configuration so that a model's tokens can be priced."""
     if not model:

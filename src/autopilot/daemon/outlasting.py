@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
-from autopilot.daemon.inbox import Spent, StopAsked
+from autopilot.daemon.inbox import LockTried, Spent, StopAsked
 from autopilot.daemon.loop import FULL
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
@@ -34,7 +34,7 @@ class Outlasting:
         self._is_full = False
         self._is_behind = False
         self._set: list[Passed] = []
-        self._unheard: dict[str, Spent] = {}
+        self._unheard: dict[str, Spent | LockTried] = {}
 
     @property
     def patience_s(self) -> float:
@@ -42,8 +42,8 @@ class Outlasting:
         return _LOOK_S if self._is_full or self._is_behind or self._set or self._unheard else math.inf
 
     def heed(self, passed: Passed) -> None:
-        """Take it into account, before the next tick, that the clock was set."""
-        if passed.set_ms:
+        """Take it into account, before the next tick, that the clock was set or that the machine slept."""
+        if passed.set_ms or passed.slept_ms:
             self._set.append(passed)
 
     def __call__(self, messages: Iterable[Message]) -> int | None:
@@ -53,7 +53,7 @@ class Outlasting:
             AutopilotError: the store failed otherwise, or the daemon is on its way out: the next one goes on.
         """
         self._hear(messages)
-        with self._loop.patience():
+        with self._loop.patience(), self._loop.complaints.troubles.tick():
             return self._turn()
 
     def _turn(self) -> int | None:
@@ -67,18 +67,19 @@ class Outlasting:
             if not self._is_full:
                 logger("daemon").error(Event.STATE_UNSAVED, error=error.what, hint=error.hint)
             self._is_full = True
+            self._loop.complaints.troubles.note(error)
             return None
         if self._is_full:
             logger("daemon").info(Event.STATE_SAVED)
         self._is_full = False
-        self._unheard = {one.run_id: one for one in self._loop.unsaved if isinstance(one, Spent)}
+        self._unheard = _to_keep(self._loop.unsaved)
         return next_ms
 
     def _hear(self, messages: Iterable[Message]) -> None:
         """Tell at once who asks us to end, and keep what is to be written; the tick answers the others."""
         told = tuple(messages)
         self._loop.hear(message for message in told if isinstance(message, StopAsked))
-        self._unheard |= {message.run_id: message for message in told if isinstance(message, Spent)}
+        self._unheard |= _to_keep(told)
 
     def _has_followed(self) -> bool:
         """Write down each step of the clock, or say that one has to wait.
@@ -88,10 +89,19 @@ class Outlasting:
         """
         self._is_behind = not self._loop.catch_up()
         while self._set and not self._is_behind:
-            self._is_behind = not self._loop.follow_clock(self._set[0].set_ms, self._set[0].now_ms)
+            self._is_behind = not self._loop.follow_clock(self._set[0])
             if not self._is_behind:
                 self._set.pop(0)
         if self._is_behind and self._loop.is_draining:
             what = "it cannot be written down that the clock was set"
             raise TransientError("clock-unkept", what, hint="the log of the daemon says why")
         return not self._is_behind
+
+
+def _to_keep(messages: Iterable[Message]) -> dict[str, Spent | LockTried]:
+    """Choose what is to be written down; of each only the latest counts."""
+    return {
+        message.run_id if isinstance(message, Spent) else "": message
+        for message in messages
+        if isinstance(message, Spent | LockTried)
+    }

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from autopilot.runner.agents.adapter import Order
 from autopilot.runner.agents.registry import has_hooks, need_of, new_agent
 from autopilot.runner.guard.selftest import client_command
+from autopilot.schemas.guard import GuardSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,12 +35,15 @@ class Profile:
     files: Mapping[str, str]
 
 
-def profile_of(agent: AgentSpec, commands: tuple[tuple[str, ...], ...]) -> Profile:
+def profile_of(
+    agent: AgentSpec, commands: tuple[tuple[str, ...], ...], listed: GuardSpec | None = None
+) -> Profile:
     """Make the profile of an agent in a repository whose own commands are these.
 
     Raises:
         ConfigError: the agent's configuration cannot work.
     """
+    extra = listed or GuardSpec()
     guard = client_command(str(RUN / "guard.sock")) if has_hooks(agent.kind) else ()
     order = Order(
         agent=agent,
@@ -49,7 +53,8 @@ def profile_of(agent: AgentSpec, commands: tuple[tuple[str, ...], ...]) -> Profi
         round_no=1,
         guard=guard,
         is_confined=True,
-        allowed_commands=commands,
+        allowed_commands=(*commands, *((name,) for name in extra.read_only_programs)),
+        allowed_tools=extra.allow_tools,
     )
     launch = new_agent(agent).launch(order)
     files = {str(path): text for path, text in launch.files.items()}

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.logs import logger
-from autopilot.config.paths import SPEC_FILE
+from autopilot.config.paths import PUBLISH_EVENTS_FILE, SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
-from autopilot.daemon import decide_publish, judge, specs, transitions_publish
+from autopilot.daemon import decide_publish, judge, results, specs, transitions_publish
 from autopilot.daemon.children import publisher_launch, publisher_order
-from autopilot.daemon.store import queries_runs, writes
+from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.daemon.store.rows import LiveRun
 from autopilot.schemas.errors import ConfigError, InvariantError
 from autopilot.schemas.events import Event
-from autopilot.schemas.publication import PublishSpec
+from autopilot.schemas.publication import PublishSpec, PublishVerdict
 from autopilot.schemas.run import RunResult
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import LivePublication, Publication
     from autopilot.daemon.watch import Watch
     from autopilot.schemas.gate import GateRecord
-    from autopilot.schemas.publication import PublishVerdict
     from autopilot.schemas.ticket import Ticket
 
 _MAX_SPEC_BYTES = 64 * 1024 * 1024
@@ -88,6 +87,11 @@ def step(shop: Shop, live: LivePublication) -> None:
     verdict = judge.verdict_of(live, specs.verdict_path(shop.paths, live.publication.run_id))
     if isinstance(verdict, str) and ending is not None and ending.asked:
         verdict = judge.stopped_verdict(live, ending.asked, shop.now_ms())
+    elif isinstance(verdict, str) and live.ticket.cancel_requested:
+        verdict = judge.stopped_verdict(live, f"cancelled; {verdict}", shop.now_ms())
+    if isinstance(verdict, PublishVerdict) and live.ticket.cancel_requested:
+        # No later try finds out how far this one came.
+        verdict = judge.so_far(verdict, specs.publish_dir(shop.paths, verdict.run_id) / PUBLISH_EVENTS_FILE)
     if isinstance(verdict, str):
         told = ending.told if ending else "the publisher was gone when the daemon started"
         _lost(shop, live, f"{told}; {verdict}")
@@ -128,10 +132,13 @@ def _lost(shop: Shop, live: LivePublication, reason: str) -> None:
 
 
 def _apply(shop: Shop, live: LivePublication, verdict: PublishVerdict | None) -> None:
+    with shop.store.read() as conn:
+        moves = queries_tickets.history(conn, live.ticket.id)
     decision = decide_publish.after_publish(
         verdict,
         tries=live.publication.tries,
         losses=live.publication.losses,
+        before=decide_publish.deferred(moves, since_ms=live.publication.created_ms),
         rules=shop.rules,
         now_ms=shop.now_ms(),
         jitter=shop.jitter(),
@@ -160,13 +167,14 @@ def _behind(shop: Shop, seen: Ticket) -> tuple[RunResult, tuple[GateRecord, ...]
         raise InvariantError(
             "result-changed", f"the result of {attempt.run_id} names another commit than before"
         )
-    return result, gates
+    sandbox = result.sandbox or results.told_sandbox(shop.paths, seen.id, result.run_id)
+    return result.model_copy(update={"sandbox": sandbox}), gates
 
 
 def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[GateRecord, ...]) -> ProcessId:
     spec = specs.publish_spec(
         live,
-        recorded_branch=result.branch,
+        behind=result,
         gates=gates,
         attempted=_attempted(shop, live),
         settings=shop.settings,

@@ -13,6 +13,7 @@ from autopilot.config.logs import logger
 from autopilot.daemon import demand, leftovers, schedules
 from autopilot.daemon.store import retention as rows
 from autopilot.daemon.store import steps
+from autopilot.daemon.turns import Turns
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SCHEDULE = "retention"
+SCHEDULE = schedules.RETENTION
 TURN_S = 0.05
 """How long one tick clears."""
 PAUSE_MS = 100
@@ -57,9 +58,10 @@ class _Pass:
 class Retention:
     """Knows how far today's clearing came. A restart begins it anew, and finds what is left."""
 
-    def __init__(self) -> None:
-        """Begin with nothing under way."""
+    def __init__(self, turns: Turns | None = None) -> None:
+        """Begin with nothing under way; take what else is due at that hour."""
         self._pass: _Pass | None = None
+        self._turns = Turns() if turns is None else turns
 
     def __call__(self, shop: Shop) -> int | None:
         """Clear for a moment, if it is time; give when to go on (UTC epoch ms)."""
@@ -72,10 +74,20 @@ class Retention:
             if due.is_first:
                 schedules.settle(shop.store, due)
             if not due.is_open:
+                self._turns.give(shop, SCHEDULE, is_done=False)
                 return due.next_ms
+            if not self._turns.take(shop, SCHEDULE):
+                return self._turns.look_ms(shop, SCHEDULE)
             self._pass = _Pass(shop, due)
         under_way, self._pass = self._pass, None  # a step that fails ends the pass: the next begins anew
-        if _is_done(shop, under_way):
+        is_done = is_failed = True
+        try:
+            is_done = _is_done(shop, under_way)
+            is_failed = False
+        finally:
+            if is_done:
+                self._turns.give(shop, SCHEDULE, is_done=not is_failed)
+        if is_done:
             _tell(shop, under_way)
             return under_way.due.next_ms
         self._pass = under_way

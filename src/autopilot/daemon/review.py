@@ -9,7 +9,7 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from autopilot.config.git import Git
+from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
 from autopilot.config.paths import JUDGE_REPOSITORY
 from autopilot.daemon import remains
 from autopilot.daemon.store import queries_runs, queries_tickets
@@ -89,7 +89,7 @@ def _diff(desk: Desk, publication: Publication) -> str:
     judge = desk.paths.run_dir(publication.run_id) / JUDGE_REPOSITORY
     if not judge.is_dir():
         return remains.saved_patch(desk.paths, publication.ticket_id, publication.run_id)
-    git = Git(clock=desk.clock, scratch=desk.paths.state)
+    git = Git(desk.clock, desk.paths.state, memory_bytes=FOREIGN_MEMORY_BYTES)
     span = f"{publication.base_sha}..{publication.head}"
     options = ("--no-color", "--no-ext-diff", "--no-textconv", "--find-renames")
     whole = git.run("diff", *options, span, "--", git_dir=judge)

@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from autopilot.schemas.units import MS_PER_S, micro_usd
+from autopilot.schemas.units import GIB, MS_PER_S, micro_usd
 
 if TYPE_CHECKING:
     from autopilot.config.settings import Settings
 
-_GIB = 1024**3
 _USD = 1_000_000
 
 
@@ -47,8 +46,10 @@ class Rules:
     lease_ms: int = 60 * MS_PER_S
     """How long a claim is promised after each renewal."""
 
-    min_free_disk_bytes: int = 5 * _GIB
-    min_free_memory_bytes: int = 2 * _GIB
+    min_free_disk_bytes: int = 5 * GIB
+    min_free_memory_bytes: int = 2 * GIB
+    max_load_per_cpu: float = 8
+    """Zero: unlimited."""
 
     breaker_open_after: int = 3
     breaker_cooldown_ms: int = 1800 * MS_PER_S
@@ -74,8 +75,9 @@ def rules_of(settings: Settings) -> Rules:
         backoff_ms=_ms(settings.backoff_s),
         backoff_cap_ms=_ms(settings.backoff_cap_s),
         lease_ms=_ms(settings.daemon.lease_s),
-        min_free_disk_bytes=round(settings.min_free_disk_gib * _GIB),
-        min_free_memory_bytes=round(settings.min_free_memory_gib * _GIB),
+        min_free_disk_bytes=round(settings.min_free_disk_gib * GIB),
+        min_free_memory_bytes=round(settings.min_free_memory_gib * GIB),
+        max_load_per_cpu=settings.max_load_per_cpu,
         breaker_open_after=settings.breaker.open_after,
         breaker_cooldown_ms=_ms(settings.breaker.cooldown_s),
         breaker_cooldown_cap_ms=_ms(settings.breaker.cooldown_cap_s),

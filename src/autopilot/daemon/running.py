@@ -11,7 +11,8 @@ from autopilot.config.atomic import sync_folder, write_atomically
 from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
-from autopilot.daemon import decide, judge, specs, transitions
+from autopilot.config.room import memory_short
+from autopilot.daemon import decide, judge, sleeping, specs, transitions
 from autopilot.daemon.children import runner_launch, runner_order
 from autopilot.daemon.store import queries_tickets, writes
 from autopilot.schemas.errors import ConfigError
@@ -34,7 +35,8 @@ def start(shop: Shop, claim: Claim) -> None:
         exchanges = queries_tickets.exchanges(conn, claim.ticket.id)
     try:
         process = _spawn(shop, claim, exchanges)
-    except (OSError, ConfigError, SpawnError) as error:
+    except (OSError, ConfigError, SpawnError, MemoryError) as exc:
+        error = memory_short() if isinstance(exc, MemoryError) else exc
         loss = decide.Loss(attempt.run_id, attempt.fence, str(error), "never-started", shop.now_ms())
         _apply(shop, claim.ticket, loss)
         return
@@ -103,8 +105,10 @@ def _write_down(shop: Shop, attempt: Attempt, process: ProcessId) -> None:
 def finish(shop: Shop, live: LiveRun, ending: Ending | None) -> None:
     """Turn what a run left into a move."""
     found = judge.Found(ending, shop.now_ms(), shop.boot_ms, shop.boot)
-    report = judge.result_of(live, shop.paths.run_dir(live.attempt.run_id), found=found)
-    _apply(shop, live.ticket, report)
+    attempt = live.attempt
+    report = judge.result_of(live, shop.paths.run_dir(attempt.run_id), found=found)
+    slept = sleeping.of_run(shop, attempt.run_id, since_ms=attempt.started_ms)
+    _apply(shop, live.ticket, sleeping.fair(report, slept, silence_s=shop.settings.timeouts.silence_s))
 
 
 def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
+    from autopilot.daemon.probing import Probing
     from autopilot.daemon.rules import Rules
     from autopilot.daemon.store.engine import Store
     from autopilot.daemon.supervisor import Supervisor
+    from autopilot.schemas.ticket import Hold
 
 
 class Current:
@@ -63,6 +65,8 @@ class Shop:
     """When this machine started, UTC epoch ms."""
     boot: str | None = None
     """The name of this boot, where the system has one; unlike `boot_ms` it follows no clock."""
+    probing: Probing | None = None
+    """Who looks the machine over while the switch is on; None: nobody, and it holds nothing."""
 
     @property
     def settings(self) -> Settings:
@@ -77,6 +81,10 @@ class Shop:
     def is_of_this_boot(self, boot: str | None) -> bool:
         """Tell whether a process noted under that boot can still live; an unnamed one may."""
         return boot is None or self.boot is None or boot == self.boot
+
+    def probed(self) -> tuple[Hold, ...]:
+        """Give what the machine itself keeps from starting, as it was seen last."""
+        return () if self.probing is None else self.probing.holds(self)
 
     def now_ms(self) -> int:
         """Give UTC epoch ms."""

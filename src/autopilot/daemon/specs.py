@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from autopilot.config.settings import Settings
     from autopilot.daemon.store.rows import Claim, LivePublication, Publication
     from autopilot.schemas.gate import GateRecord
+    from autopilot.schemas.run import RunResult
     from autopilot.schemas.ticket import Exchange, Ticket
 
 GITHUB_API = "https://api.github.com"
@@ -90,6 +91,7 @@ def run_spec(
         lease=_lease(paths.run_dir(attempt.run_id), settings),
         sandbox=sandbox_spec(settings, paths),
         network=settings.network.spec(),
+        guard=settings.guard.spec(),
         output_language=settings.output_language,
         created_ms=now_ms,
     )
@@ -98,16 +100,14 @@ def run_spec(
 def publish_spec(
     live: LivePublication,
     *,
-    recorded_branch: str,
+    behind: RunResult,
     gates: Sequence[GateRecord],
     attempted: Sequence[str],
     settings: Settings,
     paths: Paths,
     now_ms: int,
 ) -> PublishSpec:
-    """Say what the publisher is to do.
-
-    `live` was written down before any push; `recorded_branch` is the run's word; of `attempted` nobody heard.
+    """Say what the publisher is to do; `behind` is what its run told, of `attempted` nobody heard.
 
     Raises:
         ConfigError: the repository is not configured any more.
@@ -117,19 +117,19 @@ def publish_spec(
     return PublishSpec(
         id=publication.id,
         ticket_id=ticket.id,
-        ticket_ref=tracker_key(ticket) or ticket.id,
+        ticket_ref=_reference(ticket, repo),
         run_id=publication.run_id,
         request=request_path(paths, publication.run_id),
         verdict=verdict_path(paths, publication.run_id),
         workdir=publish_dir(paths, publication.run_id) / "work",
         source=paths.run_dir(publication.run_id) / JUDGE_REPOSITORY,
         mirror=paths.mirror(repo.name),
-        forge=_forge_spec(repo, paths),
+        forge=forge_spec(repo, paths),
         base=publication.base,
         base_sha=publication.base_sha,
         branch=publication.branch,
         head=publication.head,
-        recorded_branch=recorded_branch,
+        recorded_branch=behind.branch,
         expected_remote_head=publication.expected_remote_head,
         attempted_heads=tuple(attempted),
         idempotency_key=publication.idempotency_key,
@@ -137,6 +137,7 @@ def publish_spec(
         lease=_lease(publish_dir(paths, publication.run_id), settings),
         identity=settings.identity,
         recorded_gates=tuple(gates),
+        run_sandbox=behind.sandbox,
         env_pass=repo.env_pass,
         sandbox=sandbox_spec(settings, paths),
         network=settings.network.spec(),
@@ -160,7 +161,7 @@ def pull_state_spec(
         id=f"{repo.name}-{now_ms}",
         report=folder / "report.json",
         workdir=folder / "work",
-        forge=_forge_spec(repo, paths),
+        forge=forge_spec(repo, paths),
         mirror=paths.mirror(repo.name),
         pulls=tuple(
             PullQuestion(publication=draft.id, number=draft.pr_number, branch=draft.branch)
@@ -170,6 +171,17 @@ def pull_state_spec(
         kill_grace_s=limits.kill_grace_s,
         created_ms=now_ms,
     )
+
+
+def _reference(ticket: Ticket, repo: Repo) -> str:
+    """Say how a draft refers to its ticket; an issue of another project is called by its whole name."""
+    key = tracker_key(ticket)
+    if key is None:
+        return ticket.id
+    source = ticket.source_key or ""
+    project = source.rpartition("#")[0] if repo.forge == "github" else ""
+    is_elsewhere = "/" in project and "://" not in project
+    return source if is_elsewhere and project.casefold() != (repo.project or "").casefold() else key
 
 
 def _lease(folder: Path, settings: Settings) -> Lease:
@@ -182,7 +194,8 @@ def sandbox_spec(settings: Settings, paths: Paths) -> SandboxSpec:
     return SandboxSpec(sealed=sealed, **settings.sandbox.model_dump())
 
 
-def _forge_spec(repo: Repo, paths: Paths) -> ForgeSpec:
+def forge_spec(repo: Repo, paths: Paths) -> ForgeSpec:
+    """Say where a repository's branches and drafts go, and by which credential."""
     if repo.forge == "local":
         folder = paths.local_forge / repo.name
         return ForgeSpec(kind="local", push_url=repo.push_to, project=repo.name, record_dir=folder)

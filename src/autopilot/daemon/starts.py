@@ -15,6 +15,7 @@ from pydantic import Field, ValidationError
 from autopilot.config.atomic import write_atomically
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.plain import one_line
+from autopilot.config.room import memory_short
 from autopilot.schemas.errors import AutopilotError, RefusedError
 from autopilot.schemas.records import EpochMs, Record
 from autopilot.schemas.units import MS_PER_S
@@ -59,10 +60,11 @@ def counted(paths: Paths, clock: Clock) -> Iterator[None]:
         yield
     except RefusedError:
         raise
-    except AutopilotError as error:
+    except (AutopilotError, MemoryError) as exc:
+        error = memory_short() if isinstance(exc, MemoryError) else exc
         if not fail(paths, clock, error):
             _count(paths, clock, error.what, error.hint)
-        raise
+        raise error from exc.__cause__
 
 
 def begin(paths: Paths, clock: Clock) -> None:

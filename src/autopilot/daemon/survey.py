@@ -249,6 +249,22 @@ def _remarks(repo: git.Repo, remote: Remote | None, asker: Git) -> tuple[str, ..
             "no forge of this kind is known: branches are pushed there, their drafts are kept here"
         )
     root = Path(str(repo.working_tree_dir))
-    if asker.run("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules", cwd=root):
+    if _has_edits(root, asker):
         remarks.append("uncommitted changes here are not seen: tickets start from the committed base")
     return tuple(remarks)
+
+
+def _has_edits(root: Path, asker: Git) -> bool:
+    """Tell whether files differ from the commit; no filter runs for it, so its work may be taken for an edit.
+
+    Source: git-config(1), GIT_CONFIG_COUNT: by the environment, for a filter's name may hold a `=`.
+    """
+    listed = asker.lines_z("config", "--null", "--name-only", "--list", cwd=root)
+    names = {name.decode(errors="surrogateescape") for name in listed}
+    filters = sorted(name for name in names if name.startswith("filter."))
+    env = {"GIT_CONFIG_COUNT": str(len(filters))}
+    for number, name in enumerate(filters):
+        env[f"GIT_CONFIG_KEY_{number}"] = name
+        env[f"GIT_CONFIG_VALUE_{number}"] = "false" if name.endswith(".required") else ""
+    words = ("status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules")
+    return bool(asker.run(*words, cwd=root, env=env))

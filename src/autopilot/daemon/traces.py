@@ -11,17 +11,13 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
-from autopilot.config.journal import read_lines
 from autopilot.config.paths import EVENTS_FILE, PUBLISH_FOLDER, RESULT_FILE, SPEC_FILE
-from autopilot.daemon import budget
+from autopilot.daemon import budget, judge
 from autopilot.daemon.store.traces import RunTrace, Traces
-from autopilot.schemas.events import Event
 from autopilot.schemas.publication import PublishSpec
 from autopilot.schemas.run import RunResult, RunSpec
-from autopilot.schemas.units import MAX_RUN_MICRO_USD
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from autopilot.config.paths import Paths
@@ -62,33 +58,12 @@ def _run(folder: Path) -> RunTrace | None:
         result = None
     charge = budget.charge(
         reserved=spec.limits.run_ceiling_micro_usd,
-        recorded=_told(folder / EVENTS_FILE),
+        recorded=judge.told_spend(folder / EVENTS_FILE),
         usage=None if result is None else result.usage,
     )
     finished_ms = result.finished_ms if result is not None else _last_ms(folder)
     tokens = 0 if result is None else result.usage.tokens
     return RunTrace(spec, charge.micro_usd, charge.known, max(finished_ms, spec.created_ms), tokens)
-
-
-def _told(journal: Path) -> int:
-    """Give the largest spend that a run's journal tells of."""
-    return max((spent for spent in _spends(journal) if spent <= MAX_RUN_MICRO_USD), default=0)
-
-
-def _spends(journal: Path) -> Iterator[int]:
-    offset = -1
-    while True:
-        try:
-            reading = read_lines(journal, max(offset, 0)) if journal.is_file() else None
-        except OSError:
-            return
-        if reading is None or reading.offset == offset:
-            return
-        offset = reading.offset
-        for entry in reading.entries:
-            spent = entry.get("cost_micro_usd")
-            if entry.get("event") == Event.AGENT_SPENT and isinstance(spent, int) and spent is not True:
-                yield spent
 
 
 def _publication(folder: Path) -> PublishSpec | None:

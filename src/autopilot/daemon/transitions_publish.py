@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any, assert_never
 
+from autopilot.daemon.next_command import close_hint
 from autopilot.daemon.rules import Rules
 from autopilot.daemon.store.moves import advance
 from autopilot.daemon.store.publishing import end_publication, start_publication
@@ -91,6 +92,8 @@ def publish_done(store: Store, seen: Ticket, verdict: PublishVerdict | None, dec
     def work(unit: Unit) -> Ticket:
         end_publication(unit, seen, verdict, state="done")
         reason = "pushed; a person opens the pull request" if decision.awaiting_pr else ""
+        if seen.cancel_requested:
+            reason = "cancelled too late: it was published already" + (f"; {reason}" if reason else "")
         changes = {"pr_url": decision.pr_url, "reason": reason, "hint": ""}
         return advance(
             unit, seen, Trigger.PUBLISH_DONE, changes, by=DAEMON, reason=reason, run_id=seen.run_id
@@ -112,8 +115,9 @@ def publish_later(
         )
         if not seen.cancel_requested:
             return rested
-        reason = "the operator asked for it while it was being published"
-        return advance(unit, rested, Trigger.CANCEL, {"reason": reason}, by=DAEMON, reason=reason)
+        reason, hint = _overtaken(seen, verdict)
+        changes = {"reason": reason, "hint": hint}
+        return advance(unit, rested, Trigger.CANCEL, changes, by=DAEMON, reason=reason)
 
     return in_one(store, work)
 
@@ -142,6 +146,17 @@ def resume_publish(store: Store, seen: Ticket, *, by: str) -> Ticket:
         return advance(unit, seen, Trigger.RESUME_PUBLISH, changes, by=by, reason="resumed")
 
     return in_one(store, work)
+
+
+def _overtaken(seen: Ticket, verdict: PublishVerdict | None) -> tuple[str, str]:
+    """Say what a cancel came too late for, and what a person does about it: none of ours will."""
+    reason = "the operator asked for it while it was being published"
+    if verdict is not None and verdict.pr is not None:
+        return f"{reason}; its draft was opened by then: {verdict.pr.url}", close_hint(seen.id)
+    if verdict is not None and verdict.pushed is not None:
+        reason = f"{reason}; its branch {seen.branch} was pushed by then"
+        return reason, f"close its draft at the forge, if there is one by now, and delete {seen.branch} there"
+    return reason, f"should {seen.branch} be at the remote, it came there in that moment: delete it there"
 
 
 def _key(seen: Ticket, head: str) -> str:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from autopilot.config.paths import EVENTS_FILE
 from autopilot.config.proc import ProcessId, is_alive
-from autopilot.daemon import demand, remains
+from autopilot.daemon import agenda, arming, demand, remains
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.starts import failed_starts
-from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
+from autopilot.daemon.store import deliveries, nights, queries_host, queries_runs, queries_tickets
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.ids import canonical
 from autopilot.schemas.machine import State
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from autopilot.daemon.desk import Answer, Desk
     from autopilot.daemon.store.rows import LivePublication, LiveRun
     from autopilot.schemas.ticket import Ticket
+
+_DAY_MS = 24 * 3600 * 1000
 
 
 def touch(desk: Desk) -> None:
@@ -51,10 +53,22 @@ def status(desk: Desk) -> Answer:
             "publishing": [_publication(live) for live in queries_runs.publishing(conn)],
             "parked": [ticket.model_dump(mode="json") for ticket in parked],
             "holds": [hold.model_dump(mode="json") for hold in queries_host.holds(conn)],
+            "stray_drafts": [
+                {"ticket": ticket.model_dump(mode="json"), "url": draft.pr_url, "branch": draft.branch}
+                for ticket, draft in queries_runs.stray_drafts(conn)
+            ],
             "breakers": [asdict(breaker) for breaker in queries_host.breakers(conn)],
             "agent_windows": [asdict(window) for window in queries_host.agent_windows(conn)],
             "money": _money(desk, conn, now_ms),
+            "upcoming": [asdict(each) for each in agenda.ahead(conn, desk.settings, now_ms)],
+            "schedules": [
+                {**asdict(last), "is_stale": agenda.is_stale(last, now_ms)} for last in nights.schedules(conn)
+            ],
+            "sleeps": [asdict(each) for each in nights.sleeps(conn, now_ms - _DAY_MS)],
+            "awake_locks": [asdict(each) for each in nights.locks(conn)],
+            "deliveries": [one.shown() for one in deliveries.untold(conn, now_ms - _DAY_MS)],
             "failed_starts": None if failed is None else failed.model_dump(mode="json"),
+            "forced": [line.model_dump(mode="json") for line in arming.forced(desk.paths)],
             "daemon": None,
         }
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
-from autopilot.daemon.store import queries_host
+from autopilot.daemon.store import nights, queries_host
+from autopilot.daemon.told import RUN
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from autopilot.daemon.shop import Shop
     from autopilot.launchd.keeper import Keeper
 
-_KEY = "night"
+NIGHT = "night"
+"""The name under which the lock from on to off is kept."""
 _SETTLED_MS = 15 * MS_PER_S
 """By then the service holds the machine awake, or was refused too often and given up."""
 
@@ -33,9 +35,11 @@ class Vigil:
         """What was asked of it last and done; None: nothing, or it was refused, so that it is asked again."""
         self._is_wanted: bool | None = None
         self._ask_ms: int | None = None
+        self._is_asked = True
 
     def __call__(self, shop: Shop) -> int | None:
         """Start or end it when the switch turned; gives when to look next (UTC epoch ms)."""
+        self._forget_unasked(shop)
         if self._keeper is None:
             return None
         with shop.store.read() as conn:
@@ -45,13 +49,15 @@ class Vigil:
         is_wanted = switch.is_on and not is_over and shop.settings.awake.enabled
         if is_wanted != self._is_wanted:
             self._is_wanted = is_wanted
-            self._follow(self._keeper, now_ms)
+            if not is_wanted:
+                nights.forget_lock(shop.store, NIGHT)
+            self._follow(self._keeper, shop)
         elif self._ask_ms is not None and now_ms >= self._ask_ms:
             if self._is_kept == is_wanted:
                 self._ask_ms = None
-                _tell(self._keeper)
+                _tell(self._keeper, shop)
             else:
-                self._follow(self._keeper, now_ms)
+                self._follow(self._keeper, shop)
         ahead = [moment for moment in (self._ask_ms, switch.until_ms if is_wanted else None) if moment]
         return min(ahead, default=None)
 
@@ -60,26 +66,42 @@ class Vigil:
         if self._keeper is not None and self._is_wanted is not None and self._is_kept is not False:
             _keep(self._keeper, is_wanted=False)
 
-    def _follow(self, keeper: Keeper, now_ms: int) -> None:
+    def _follow(self, keeper: Keeper, shop: Shop) -> None:
         """Ask for what is wanted; once more a little later where it was refused."""
         is_wanted = self._is_wanted is True
-        self._is_kept = is_wanted if _keep(keeper, is_wanted=is_wanted) else None
-        self._ask_ms = now_ms + _SETTLED_MS if is_wanted or self._is_kept is None else None
+        refusal = _keep(keeper, is_wanted=is_wanted)
+        self._is_kept = is_wanted if refusal is None else None
+        self._ask_ms = shop.now_ms() + _SETTLED_MS if is_wanted or refusal is not None else None
+        if is_wanted and refusal is not None:
+            nights.note_lock(shop.store, NIGHT, kind="none", warning=refusal.code, detail=refusal.what)
+
+    def _forget_unasked(self, shop: Shop) -> None:
+        """A lock that the configuration does not ask for any more is none that is missing."""
+        is_asked = shop.settings.awake.enabled
+        if not is_asked and self._is_asked:
+            for name in (NIGHT, RUN):
+                nights.forget_lock(shop.store, name)
+        self._is_asked = is_asked
 
 
-def _keep(keeper: Keeper, *, is_wanted: bool) -> bool:
+def _keep(keeper: Keeper, *, is_wanted: bool) -> AutopilotError | None:
+    """Ask for it; gives the refusal."""
     try:
         keeper.keep_awake(is_wanted=is_wanted)
     except AutopilotError as error:
-        logger("daemon").warning(Event.AWAKE_UNAVAILABLE, key=_KEY, reason=error.code, detail=error.what)
-        return False
-    return True
+        logger("daemon").warning(Event.AWAKE_UNAVAILABLE, key=NIGHT, reason=error.code, detail=error.what)
+        return error
+    return None
 
 
-def _tell(keeper: Keeper) -> None:
+def _tell(keeper: Keeper, shop: Shop) -> None:
+    """Say in the log, and where `status` and the digest read it, whether the machine is kept awake."""
     log = logger("daemon")
     if keeper.is_awake():
-        log.info(Event.AWAKE_HELD, key=_KEY, kind=keeper.init)
-    else:
-        detail = "the awake service does not run: not installed, or the system refuses the lock"
-        log.warning(Event.AWAKE_UNAVAILABLE, key=_KEY, reason="awake-not-given", detail=detail)
+        log.info(Event.AWAKE_HELD, key=NIGHT, kind=keeper.init)
+        nights.note_lock(shop.store, NIGHT, kind=keeper.init, warning="", detail="")
+        return
+    reason = "awake-not-given"
+    detail = "the awake service does not run: not installed, or the system refuses the lock"
+    log.warning(Event.AWAKE_UNAVAILABLE, key=NIGHT, reason=reason, detail=detail)
+    nights.note_lock(shop.store, NIGHT, kind="none", warning=reason, detail=detail)

@@ -31,4 +31,6 @@ class Vitals:
             grace_s = self._shop.settings.timeouts.kill_grace_s + STOP_MARGIN_S
             self._heart.stopping(loop.patience_s + grace_s)
         else:
-            self._heart.beat(f"{sum(1 for _ in self._shop.supervisor.live())} under way")
+            trouble = loop.complaints.troubles.now
+            fails = f"; its ticks fail: {trouble.reason}" if trouble else ""
+            self._heart.beat(f"{sum(1 for _ in self._shop.supervisor.live())} under way{fails}")

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.config.journal import read_lines
 from autopilot.config.logs import logger
-from autopilot.daemon.inbox import Ended, Spent
+from autopilot.config.threads import begin
+from autopilot.daemon.inbox import Ended, LockTried, Spent
 from autopilot.daemon.pulse import Pulse
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MAX_RUN_MICRO_USD, format_duration
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from autopilot.config.proc import ProcessId
     from autopilot.daemon.inbox import Inbox
     from autopilot.daemon.processes import Handle, Processes
+    from autopilot.launchd.awake import AwakeLock
 
 POLL_S = 0.1
 STOP_MARGIN_S = 5.0
@@ -48,7 +50,7 @@ class Order:
     wall_s: float
     """Backstop in seconds awake: the child has its own, shorter limits."""
     grace_s: float
-    keep_awake: Callable[[ProcessId], AbstractContextManager[object]]
+    keep_awake: Callable[[ProcessId], AbstractContextManager[AwakeLock | None]]
     lease: Path | None = None
     """The file by which the child is told that somebody looks after it; None: it expects nothing."""
     lease_s: float = math.inf
@@ -118,7 +120,7 @@ class Watch:
             RuntimeError: there can be no more threads; the child lives on, deserted.
         """
         self._thread = threading.Thread(target=self._follow, name=f"watch-{self.order.key}", daemon=True)
-        self._thread.start()
+        begin(self._thread)
 
     def stop(self, why: str) -> bool:
         """Ask the child to end; the first reason counts. Says whether this was the first."""
@@ -198,10 +200,12 @@ class Watch:
             return
         awake = ExitStack()
         try:
-            awake.enter_context(self.order.keep_awake(self.process))
+            lock = awake.enter_context(self.order.keep_awake(self.process))
         except _NOT_NOW:
             return  # asked again at the next step; the child is watched without it
         self._awake = awake
+        if lock is not None:
+            self._inbox.put(LockTried(lock.kind, lock.warning, lock.detail))
 
     def _ask_to_end(self, now_s: float) -> None:
         """TERM to the child alone, which ends its own tree and writes how far it came."""

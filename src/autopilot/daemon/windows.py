@@ -73,6 +73,33 @@ def opens_ms(schedule: Schedule, now_ms: int) -> int:
     return min(opens for opens, _ in _around(schedule, now_ms) if opens > now_ms)
 
 
+def closes_ms(schedule: Schedule, now_ms: int) -> int | None:
+    """Give the moment (UTC epoch ms) when the open window closes; None when it is shut, or never does."""
+    if len(set(parse_window(schedule.window))) == 1:
+        return None
+    return next((closes for opens, closes in _around(schedule, now_ms) if opens <= now_ms < closes), None)
+
+
+def open_between_ms(schedule: Schedule | None, from_ms: int, to_ms: int) -> int:
+    """Give how many milliseconds between two instants (UTC epoch ms) lie in the window; None: all of them."""
+    if to_ms <= from_ms:
+        return 0
+    if schedule is None or len(set(parse_window(schedule.window))) == 1:
+        return to_ms - from_ms
+    first, last = (_local(moment, schedule.tz).date() for moment in (from_ms, to_ms))
+    noons = (
+        instant_ms(first + count * _DAY, time_of_day(12), schedule.tz)
+        for count in range((last - first).days + 1)
+    )
+    found = {window for noon in noons for window in _around(schedule, noon)}
+    return sum(max(0, min(closes, to_ms) - max(opens, from_ms)) for opens, closes in found)
+
+
+def next_window(schedule: Schedule, now_ms: int) -> tuple[int, int]:
+    """Give begin and end (UTC epoch ms) of the window that is open, else of the one that opens next."""
+    return min(window for window in _around(schedule, now_ms) if window[1] > now_ms)
+
+
 def last_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
     """Give the latest instant (UTC epoch ms) at or before now when the clock showed `at`.
 

@@ -120,6 +120,7 @@ HELD = {
     "no room": ("cost-ceiling", "host", with_money(reserved_micro_usd=20 * USD + 1), NOW + 23 * HOUR),
     "disk": ("disk-low", "host", with_host(free_disk_bytes=5 * GIB - 1), None),
     "memory": ("memory-low", "host", with_host(free_memory_bytes=2 * GIB - 1), None),
+    "load": ("load-high", "host", with_host(load_per_cpu=8.1), None),
     "slots": ("slots-full", "host", with_facts(running=(live(8), live(9))), None),
     "stagger": ("launch-stagger", "host", with_facts(last_launch_ms=NOW - 1999), NOW + 1),
     "no agent": ("agent-unknown", "ticket:T-1", replace(DEMAND, is_agent_known=False), None),
@@ -152,8 +153,11 @@ FREE = {
     "clock was set back": with_facts(last_launch_ms=NOW + HOUR),
     "dependency published": replace(DEMAND, dependencies=(Dependency("T-0", State.PUBLISHED),)),
     "unknown disk and memory": with_host(free_disk_bytes=None, free_memory_bytes=None),
+    "unknown load": with_host(load_per_cpu=None),
+    "as much load as may be": with_host(load_per_cpu=8.0),
     "unlimited": with_host(
-        rules=Rules(max_parallel_agents=0, per_repo_parallel=0, max_open_drafts=0),
+        load_per_cpu=900.0,
+        rules=Rules(max_load_per_cpu=0, max_parallel_agents=0, per_repo_parallel=0, max_open_drafts=0),
         facts=replace(FACTS, running=tuple(live(number, "shop") for number in range(20, 40))),
     ),
 }

@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.shop import Shop
-from autopilot.daemon.store import writes
 from autopilot.schemas.machine import State
 from tests.support import queue
 from tests.support.shop import Stage
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 def restarted(stage: Stage, *, boot: str, boot_ms: int) -> Shop:

@@ -43,6 +43,15 @@ def test_it_opens_after_three_attempts_in_a_row_that_produced_nothing() -> None:
     assert breaker.admits(row, NOW + HALF_HOUR - 1) == "refused"
 
 
+@pytest.mark.covers("E01")
+@pytest.mark.field_report("DMN-011")
+def test_one_failure_opens_it_where_the_next_run_would_meet_the_same() -> None:
+    sure = replace(bad("agent-missing"), is_conclusive=True)
+    row = after(AGENT, sure)
+    assert (row.state, row.failures, row.cooldown_until_ms) == ("open", 1, NOW + HALF_HOUR)
+    assert after(Breaker(scope="repo:shop"), sure).state == "closed"
+
+
 @pytest.mark.field_report("DMN-037")
 @pytest.mark.parametrize("back_ms", [1, HALF_HOUR, 2 * HALF_HOUR, 24 * 2 * HALF_HOUR])
 def test_a_clock_that_was_set_back_does_not_make_it_rest_longer(back_ms: int) -> None:

@@ -50,16 +50,16 @@ def test_the_backstop_wakes_the_loop_again_and_again(inbox: Inbox) -> None:
     clockwork.stop()
 
 
-def test_the_scheduler_drops_no_job_for_being_late(clockwork: Clockwork) -> None:
+def test_the_scheduler_drops_no_alarm_for_being_late(clockwork: Clockwork) -> None:
     """APScheduler's own default drops a run that is one second late."""
     clockwork.appoint(SystemClock().now_ms() + 3_600_000)
-    jobs = clockwork.jobs()
-    assert {job.id for job in jobs} == {"backstop", "appointment"}
-    for job in jobs:
-        assert (job.misfire_grace_time, job.coalesce, job.max_instances) == (None, True, 1)
+    alarms = clockwork.alarms()
+    assert {alarm.id for alarm in alarms} == {"backstop", "appointment"}
+    for alarm in alarms:
+        assert (alarm.misfire_grace_time, alarm.coalesce, alarm.max_instances) == (None, True, 1)
 
 
-def test_a_missed_job_wakes_the_loop_all_the_same(inbox: Inbox, clockwork: Clockwork) -> None:
+def test_a_missed_alarm_wakes_the_loop_all_the_same(inbox: Inbox, clockwork: Clockwork) -> None:
     clockwork.tell_trouble(JobExecutionEvent(EVENT_JOB_MISSED, "backstop", "default", None))
     woken(inbox, "missed schedule")
 

@@ -275,3 +275,14 @@ def test_an_answer_that_is_cut_off_is_an_error_and_not_half_an_answer(tmp_path: 
             client.call(path, "GET", "/v1/tickets")
         liar.join()
     assert caught.value.code == "daemon-cut-off"
+
+
+def test_an_answer_that_is_too_long_says_to_ask_for_less(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_REPLY_BYTES", 1 << 20)
+    assert client.call(control, "POST", "/", {"text": "x" * 1000})
+    with pytest.raises(RefusedError) as caught:
+        client.call(control, "POST", "/", {"text": "x" * (1 << 20)})
+    assert (caught.value.code, caught.value.what) == ("answer-too-long", "the answer is larger than 1 MiB")
+    assert "--limit" in caught.value.hint

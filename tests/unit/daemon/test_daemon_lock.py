@@ -36,7 +36,7 @@ OURS = procinfo.look(os.getpid())
 HERE = procinfo.boot_id() or "-"
 LEFT = {
     "nothing": ("", "it names nobody"),
-    "half a line": ("12", "process 12 is gone"),
+    "half a line": ("999999998", "process 999999998 is gone"),
     "no number": ("{'pid': 3", "what it says cannot be read: \"{'pid': 3\""),
     "a dead process": (f"999999999 5 {HERE}", "process 999999999 is gone"),
     "a number beyond all processes": ("9" * 30, f"process {'9' * 30} is gone"),

@@ -64,7 +64,6 @@ PARKED = {
     Outcome.OVER_CEILING: WaitingFor.BUDGET,
     Outcome.OVER_BUDGET: WaitingFor.BREAKER,
     Outcome.CREDENTIAL: WaitingFor.CREDENTIAL,
-    Outcome.AGENT_MISSING: WaitingFor.CONFIGURATION,
     Outcome.CONFIGURATION: WaitingFor.CONFIGURATION,
     Outcome.BASE_BRANCH: WaitingFor.BASE_BRANCH,
     Outcome.ASKED: WaitingFor.QUESTIONS,
@@ -78,7 +77,9 @@ def test_what_a_person_must_mend_is_parked_at_once(outcome: Outcome, waiting_for
     assert (decision.waiting_for, decision.reason) == (waiting_for, f"it ended as {outcome.value}")
 
 
-@pytest.mark.parametrize("outcome", [Outcome.AGENT_FAILED, Outcome.STOPPED, Outcome.INFRASTRUCTURE])
+@pytest.mark.parametrize(
+    "outcome", [Outcome.AGENT_FAILED, Outcome.STOPPED, Outcome.INFRASTRUCTURE, Outcome.AGENT_MISSING]
+)
 def test_the_tokens_of_a_life_count_those_of_this_run_too(outcome: Outcome) -> None:
     usage = Usage(input_tokens=1_000_000, output_tokens=500_000, cached_tokens=500_000)
     told = words.result(outcome, usage=usage)
@@ -112,7 +113,10 @@ def test_a_failed_ticket_says_where_to_look_when_the_run_did_not() -> None:
     assert "autopilot logs T-" in decision.hint
 
 
-@pytest.mark.parametrize(("outcome", "wait_ms"), [(Outcome.STOPPED, 0), (Outcome.INFRASTRUCTURE, MINUTE)])
+@pytest.mark.parametrize(
+    ("outcome", "wait_ms"),
+    [(Outcome.STOPPED, 0), (Outcome.INFRASTRUCTURE, MINUTE), (Outcome.AGENT_MISSING, MINUTE)],
+)
 def test_what_is_not_the_tickets_fault_uses_no_attempt(outcome: Outcome, wait_ms: int) -> None:
     assert decided(words.result(outcome)) == Release(NOW + wait_ms, f"it ended as {outcome.value}")
 
@@ -220,6 +224,13 @@ def test_every_attempt_is_classified_as_something_nothing_or_no_evidence(outcome
         assert (made.produced, made.failure_class, made.scope) == (False, outcome.value, NOTHING[outcome])
     else:
         assert made == Production(produced=None)
+
+
+@pytest.mark.field_report("DMN-011")
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_only_a_missing_program_or_sign_in_needs_no_second_failure(outcome: Outcome) -> None:
+    made = decide.production(words.result(outcome))
+    assert made.is_conclusive is (outcome in {Outcome.AGENT_MISSING, Outcome.CREDENTIAL})
 
 
 @pytest.mark.field_report("GIT-020")

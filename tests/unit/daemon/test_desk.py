@@ -13,6 +13,7 @@ import pytest
 
 from autopilot.daemon import desk as counter
 from autopilot.daemon import view
+from autopilot.daemon.api.answer import content_of
 from autopilot.daemon.api.call import Call, CallError
 from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.desk import Desk
@@ -48,7 +49,8 @@ def post(routes: Routes, path: str, **body: object) -> Mapping[str, Any]:
 
 
 def get(routes: Routes, path: str, **query: str) -> Mapping[str, Any]:
-    return routes(Call("GET", path, query, {}))
+    answer: Mapping[str, Any] = json.loads(content_of(routes(Call("GET", path, query, {}))))
+    return answer
 
 
 def test_a_ticket_is_added_with_everything_it_says_and_the_loop_is_woken(

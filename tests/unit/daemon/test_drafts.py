@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,6 @@ from tests.support.shop import CONFIG, Stage
 
 SIXTH = "T-6"
 OVERDUE = Ending("the process outlived its 2 min and was killed", is_overdue=True)
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 @pytest.fixture
@@ -68,6 +59,18 @@ class TestCap:
         asking.loop.tick()
         assert stage.state(SIXTH) is State.RUNNING
         assert stage.hold_names() == set()
+
+    @pytest.mark.field_report("DMN-050")
+    def test_dmn_050_of_drafts_that_were_asked_about_nothing_is_kept(
+        self, stage: Stage, asking: Asking
+    ) -> None:
+        asking.loop.tick()
+        names = [pull.publication for pull in asking.specs()[0].pulls]
+        assert len(names) == 5
+        assert all(name in repr(vars(asking.drafts)) for name in names), "while it is asked they are known"
+        asking.answer(["merged", "closed", "open", "open", "open"])
+        asking.loop.tick()
+        assert [name for name in names if name in repr(vars(asking.drafts))] == []
 
     def test_a_closed_one_frees_a_place_too(self, stage: Stage, asking: Asking) -> None:
         asking.loop.tick()

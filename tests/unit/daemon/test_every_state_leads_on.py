@@ -13,7 +13,7 @@ import pytest
 
 from autopilot.config import logs
 from autopilot.daemon import acts, view
-from autopilot.daemon.decide_publish import MAX_LOSSES
+from autopilot.daemon.decide_publish import FEW_DEFERRALS, MANY_DEFERRALS, MAX_LOSSES
 from autopilot.daemon.digest import gather, render
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.next_command import next_command
@@ -187,7 +187,7 @@ def test_however_a_publication_ends_its_ticket_comes_to_rest(
     loop = begin(stage)
     stage.commit()
     loop.tick()
-    for _ in range(MAX_LOSSES + 1):
+    for _ in range(max(MAX_LOSSES, MANY_DEFERRALS) + 1):
         if stage.state() is not State.PUBLISHING:
             break
         if outcome is None:
@@ -196,8 +196,39 @@ def test_however_a_publication_ends_its_ticket_comes_to_rest(
             stage.publish(outcome)
         if goes_on(stage, loop, State.PUBLISHING) is State.COMMITTED:
             assert goes_on(stage, loop, State.COMMITTED) is State.PUBLISHING
-    expected = State.PUBLISHING if outcome is PublishOutcome.PUBLISH_DEFERRED else None
-    assert stage.state() in RESTS | {expected}
+    assert stage.state() in RESTS
+
+
+def test_a_publication_that_is_put_off_for_a_day_waits_for_a_person_and_is_tried_as_long_again(
+    stage: Stage,
+) -> None:
+    loop = begin(stage)
+    stage.commit()
+    loop.tick()
+    tries = put_off_until_rest(stage, loop)
+    ticket = queue.look(stage.store, "T-1")
+    assert (ticket.state, ticket.waiting_for) == (State.PARKED, WaitingFor.PUBLISH_DEFERRED)
+    assert FEW_DEFERRALS <= tries <= MANY_DEFERRALS
+    told = view.why(stage.desk(), "T-1")
+    assert ticket.reason in str(told)
+    night = gather.night(stage.desk(), since_ms=0)
+    assert "waits for publish-deferred" in render.markdown(night)
+    acts.resume(stage.store, "T-1", by="test")
+    loop.tick()
+    again = put_off_until_rest(stage, loop)
+    assert abs(again - tries) <= tries // 2
+    assert queue.look(stage.store, "T-1").sessions == 1
+
+
+def put_off_until_rest(stage: Stage, loop: Loop) -> int:
+    """Let every publisher be put off; gives how many there were."""
+    for tries in range(1, MANY_DEFERRALS + 2):
+        stage.publish(PublishOutcome.PUBLISH_DEFERRED)
+        loop.tick()
+        if stage.state() in RESTS:
+            return tries
+        assert goes_on(stage, loop, State.COMMITTED) is State.PUBLISHING
+    pytest.fail("it is put off for ever")
 
 
 @pytest.mark.parametrize("waiting_for", WaitingFor)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config.journal import append_line
 from autopilot.daemon import judge, transitions_publish
 from autopilot.daemon.decide import Loss
 from autopilot.daemon.store.engine import Store
@@ -207,3 +208,26 @@ def test_a_publisher_we_stopped_is_deferred_and_not_lost(live: LivePublication) 
     verdict = judge.stopped_verdict(live, "the daemon stops", LATE_MS)
     assert PublishVerdict.model_validate_json(verdict.model_dump_json()) == verdict
     assert (verdict.outcome, verdict.code) == (PublishOutcome.PUBLISH_DEFERRED, "stopped")
+
+
+def test_what_a_lost_run_has_told_beyond_its_reservation_is_charged(
+    store: Store, claim: Claim, folder: Path
+) -> None:
+    """Its daemon died before it heard: only the journal knows."""
+    reserved = claim.attempt.reserved_micro_usd
+    for spent in (reserved // 2, reserved + 7, True, "9"):
+        append_line(folder / "events.jsonl", {"event": "agent.spent", "cost_micro_usd": spent})
+    with (folder / "events.jsonl").open("ab") as journal:
+        journal.write(b'{"event": "agent.spent", "cost_mi')
+    loss = judged(claim, folder, ending=None)
+    assert isinstance(loss, Loss)
+    assert loss.told_micro_usd == reserved + 7
+    ended = queue.end(store, claim, loss)
+    assert ended.spent_micro_usd == reserved + 7
+
+
+def test_a_journal_that_is_no_file_of_ours_tells_nothing(claim: Claim, folder: Path) -> None:
+    os.mkfifo(folder / "events.jsonl")
+    loss = judged(claim, folder, ending=None)
+    assert isinstance(loss, Loss)
+    assert loss.told_micro_usd == 0

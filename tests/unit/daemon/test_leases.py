@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,7 +16,6 @@ from autopilot.daemon.inbox import Inbox
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.processes import SystemProcesses
 from autopilot.daemon.pulse import PULSE_S, Pulse
-from autopilot.daemon.store import writes
 from autopilot.daemon.watch import Order, Watch
 from autopilot.schemas.decision import Release
 from autopilot.schemas.machine import State
@@ -165,14 +163,6 @@ def test_a_watch_ends_what_stood_still_for_its_lease_as_a_death_of_its_own(
         watch.ending.told
         == "the process stood still (stopped by a signal) for its lease of 1m 00s and was killed"
     )
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 def until(stage: Stage, name: str = "T-1") -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -11,7 +10,6 @@ import pytest
 from autopilot.daemon import desk
 from autopilot.daemon.inbox import Ended, Spent, Woken
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.store import writes
 from autopilot.daemon.watch import Ending
 from autopilot.schemas.machine import State, WaitingFor
 from autopilot.schemas.publication import PublishOutcome
@@ -20,14 +18,6 @@ from tests.support import queue
 from tests.support.shop import Stage
 
 T = TypeVar("T")
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 @pytest.fixture

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
+from autopilot.daemon import transitions
 from autopilot.daemon.inbox import StopAsked
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import writes
 from autopilot.daemon.watch import Ending
+from autopilot.schemas.errors import TransientError
 from autopilot.schemas.machine import State
 from tests.support import queue
 from tests.support.shop import Stage
 
 T = TypeVar("T")
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 @pytest.fixture
@@ -155,3 +147,33 @@ class TestRecovery:
         third.recover()
         assert stage.state() is State.PUBLISHED
         assert len(stage.publish_specs()) == 2
+
+
+class TestWantOfTheMachine:
+    @pytest.mark.parametrize(
+        "error",
+        [
+            MemoryError(),
+            TransientError("memory-short", "no memory is left"),
+            TransientError("thread-unstarted", "no thread"),
+            TransientError("reading-short", "no descriptor"),
+        ],
+        ids=repr,
+    )
+    def test_it_is_no_fault_of_the_ticket_whose_end_it_meets(
+        self, stage: Stage, loop: Loop, monkeypatch: pytest.MonkeyPatch, error: Exception
+    ) -> None:
+        def fail(*_: object, **__: object) -> None:
+            raise error
+
+        queue.add(stage.store, repo="shop")
+        loop.tick()
+        stage.commit()
+        with monkeypatch.context() as patch:
+            patch.setattr(transitions, "apply_run", fail)
+            for _ in range(2):
+                loop.tick()
+                assert stage.state() is State.RUNNING
+        loop.tick()
+        ticket = queue.look(stage.store, "T-1")
+        assert (ticket.state, ticket.attempts, ticket.losses) == (State.PUBLISHING, 1, 0)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from sqlalchemy import text
 
 from autopilot.daemon import faults
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.store import queries_runs, writes
+from autopilot.daemon.store import queries_runs
 from autopilot.daemon.store.mend import mend
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome
@@ -22,14 +19,6 @@ SPOIL = {
     column: f"UPDATE tickets SET {column} = 'not readable' WHERE short_id = 1"  # noqa: S608 - our words
     for column in ("acceptance", "not_before_ms", "created_ms")
 }
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 @pytest.fixture

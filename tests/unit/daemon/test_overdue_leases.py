@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import pytest
-
-from autopilot.daemon.checkup.check import Finding
+from autopilot.daemon.checkup.check import CheckVerdict
 from autopilot.daemon.checkup.leases import overdue
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.store import writes
 from tests.support import queue
 from tests.support.shop import Stage
 
 
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
-
-
 def seen(stage: Stage) -> list[str]:
     checks = list(overdue(stage.paths, stage.clock))
-    assert all(check.finding is Finding.WARNING and check.cure for check in checks)
+    assert all(check.verdict is CheckVerdict.WARNING and check.cure for check in checks)
     return [check.evidence for check in checks]
 
 

@@ -32,6 +32,7 @@ CHANGED = {
     "backoff_cap_s": (90, "backoff_cap_ms", 90_000),
     "min_free_disk_gib": (0.5, "min_free_disk_bytes", 1024**3 // 2),
     "min_free_memory_gib": (0.25, "min_free_memory_bytes", 1024**3 // 4),
+    "max_load_per_cpu": (2.5, "max_load_per_cpu", 2.5),
     "breaker.open_after": (5, "breaker_open_after", 5),
     "breaker.cooldown_s": (60, "breaker_cooldown_ms", 60_000),
     "breaker.cooldown_cap_s": (61, "breaker_cooldown_cap_ms", 61_000),

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.store import writes
 from tests.support import queue
 from tests.support.shop import Stage
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 @pytest.mark.covers("F03")

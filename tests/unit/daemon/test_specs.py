@@ -61,6 +61,21 @@ def test_a_task_is_called_by_its_trackers_key_or_by_its_title(
 
 
 @pytest.mark.parametrize(
+    ("source_key", "expected"),
+    [("o/far#12", "#12"), ("O/Far#12", "#12"), ("o/issues#12", "o/issues#12"), ("PROJ-7", "PROJ-7")],
+)
+def test_an_issue_of_another_project_than_the_drafts_is_called_by_its_whole_name(
+    stage: Stage, source_key: str, expected: str
+) -> None:
+    queue.add(stage.store, repo="far", source_key=source_key)
+    Loop(stage.shop).tick()
+    stage.commit()
+    Loop(stage.shop).tick()
+    (told,) = stage.publish_specs()
+    assert told.ticket_ref == expected
+
+
+@pytest.mark.parametrize(
     ("repo", "base", "expected"),
     [
         ("shop", "dev", ("dev", "input")),

@@ -39,6 +39,7 @@ def test_a_folder_of_another_odd_name_is_accepted(tmp_path: Path, name: str) -> 
     check_state_dir(tmp_path / name)
 
 
+@pytest.mark.field_report("AGT-033")
 @pytest.mark.parametrize("is_worktree", [False, True])
 def test_a_folder_inside_a_repository_is_refused_also_through_a_link(
     tmp_path: Path, *, is_worktree: bool
@@ -57,6 +58,7 @@ def test_a_folder_inside_a_repository_is_refused_also_through_a_link(
     assert refusal(link) == "state-dir-in-repository"
 
 
+@pytest.mark.field_report("AGT-033")
 def test_an_empty_folder_of_the_name_git_is_no_repository(tmp_path: Path) -> None:
     (tmp_path / "above" / ".git").mkdir(parents=True)
     (tmp_path / "above" / "state").mkdir()

@@ -19,6 +19,7 @@ PARTIAL = {
     "ux_ledger_once",
     "ux_publications_running",
     "ix_publications_open",
+    "ix_deliveries_open",
 }
 DIALECTS: list[Dialect] = [sqlite.dialect(), postgresql.dialect()]  # type: ignore[no-untyped-call]
 

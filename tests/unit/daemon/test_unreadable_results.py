@@ -12,18 +12,9 @@ import pytest
 
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.store import writes
 from autopilot.schemas.machine import State
 from tests.support import queue
 from tests.support.shop import Stage
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    writes.turn_on(stage.store, by="test")
-    yield stage
-    stage.store.close()
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon.store import writes
+from autopilot.daemon.store import nights, writes
 from autopilot.daemon.vigil import Vigil
 from autopilot.launchd.launchctl import Launchctl
 from autopilot.schemas.errors import RefusedError
@@ -110,3 +110,45 @@ def test_the_end_asks_again_for_what_was_refused(stage: Stage) -> None:
     vigil(stage.shop)
     vigil.close()
     assert keeper.asked == [True, False, False]
+
+
+def kept(stage: Stage) -> dict[str, tuple[str, str]]:
+    with stage.store.read() as conn:
+        return {lock.name: (lock.kind, lock.warning) for lock in nights.locks(conn)}
+
+
+@pytest.mark.field_report("DMN-036")
+def test_a_night_without_a_lock_is_told_while_it_lasts_and_no_longer(stage: Stage) -> None:
+    keeper = Keeper()
+    vigil = Vigil(keeper)
+    writes.turn_on(stage.store, by="test")
+    vigil(stage.shop)
+    stage.clock.advance(15)
+    vigil(stage.shop)
+    assert kept(stage) == {"night": ("none", "awake-not-given")}
+    writes.turn_off(stage.store, by="test", mode="finish")
+    vigil(stage.shop)
+    assert kept(stage) == {}
+
+
+@pytest.mark.field_report("DMN-036")
+def test_a_refusal_of_the_init_system_is_told_with_its_code(stage: Stage) -> None:
+    keeper = Keeper()
+    keeper.refuses = True
+    writes.turn_on(stage.store, by="test")
+    Vigil(keeper)(stage.shop)
+    assert kept(stage) == {"night": ("none", "service-refused")}
+
+
+def test_a_lock_that_nobody_asks_for_any_more_is_none_that_is_missing(stage: Stage) -> None:
+    vigil = Vigil(None)
+    vigil(stage.shop)
+    for name in ("night", "run"):
+        nights.note_lock(stage.store, name, kind="none", warning="awake-no-bus", detail="no bus")
+    vigil(stage.shop)
+    assert set(kept(stage)) == {"night", "run"}
+    config = stage.paths.config_file
+    config.write_text(config.read_text() + "[awake]\nenabled = false\n")
+    stage.current.refresh()
+    vigil(stage.shop)
+    assert kept(stage) == {}

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.inner_pytest import run_pytest
+from tests.support.needs import is_here
 
 WANTS = """
 import pytest
@@ -56,3 +57,15 @@ def test_a_program_that_ci_does_not_bring_is_a_collection_error(tmp_path: Path) 
     done = run_pytest(tmp_path, WANTS.replace('apt="git"', 'apt="zz-unheard-of"'))
     assert done.returncode != 0
     assert "not in .ci/apt.txt: zz-unheard-of git" in done.stdout
+
+
+def test_a_package_without_a_program_is_known_by_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "template.py"
+    assert not is_here(str(file))
+    file.touch()
+    assert is_here(str(file))
+    monkeypatch.chdir(tmp_path)
+    assert not is_here(file.name), "a name is that of a program"
+    assert not is_here(str(tmp_path))

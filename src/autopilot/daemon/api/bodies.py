@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 from pydantic import Field, ValidationError
 
 from autopilot.daemon.api.call import CallError
+from autopilot.schemas.checkup import Check  # noqa: TC001 - pydantic reads annotations at run time
 from autopilot.schemas.records import EpochMs, Input, faults_of
 from autopilot.schemas.units import MAX_DURATION_S
 
@@ -39,6 +40,7 @@ class SwitchBody(ActBody):
     ignore_window: bool = False
     mode: Literal["finish", "drain", "now"] = "finish"
     drain_s: Annotated[float, Field(ge=0, le=MAX_DURATION_S)] | None = None
+    forced: tuple[Check, ...] = ()
 
 
 class BreakerBody(ActBody):

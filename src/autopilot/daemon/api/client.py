@@ -123,7 +123,11 @@ def _read_all(conn: socket.socket) -> bytes:
         parts.append(chunk)
         size += len(chunk)
         if size > MAX_REPLY_BYTES:
-            raise OSError("the answer is larger than any answer of ours")
+            raise RefusedError(
+                "answer-too-long",
+                f"the answer is larger than {MAX_REPLY_BYTES >> 20} MiB",
+                hint="ask for less, e.g. autopilot list --limit 10000",
+            )
     return b"".join(parts)
 
 

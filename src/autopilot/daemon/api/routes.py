@@ -45,7 +45,7 @@ class Routes:
     """Whether the queue was found whole; before that nothing of it is read or written for anybody."""
 
     def __call__(self, call: Call) -> Mapping[str, Any]:
-        """Answer one call.
+        """Answer one call; a value of the answer that is long is an iterator.
 
         Raises:
             CallError: no such path, or a field has the wrong type.
@@ -67,7 +67,7 @@ class Routes:
             case "/v1/tickets":
                 query = read_body(ListQuery, call.query)
                 states = [state for state in query.state.split(",") if state]
-                return counter.tickets(desk, states=states, repo=query.repo, limit=query.limit)
+                return {"tickets": counter.listing(desk, states=states, repo=query.repo, limit=query.limit)}
         match _ticket_of(call):
             case (ticket, None):
                 return counter.show(desk, ticket)
@@ -112,7 +112,9 @@ def _write(desk: Desk, call: Call) -> Mapping[str, Any]:
 
 def _switch(desk: Desk, body: SwitchBody) -> Mapping[str, Any]:
     if body.on:
-        return counter.turn_on(desk, until_ms=body.until_ms, ignore_window=body.ignore_window, by=body.by)
+        return counter.turn_on(
+            desk, until_ms=body.until_ms, ignore_window=body.ignore_window, forced=body.forced, by=body.by
+        )
     return counter.turn_off(desk, mode=body.mode, drain_s=body.drain_s, by=body.by)
 
 

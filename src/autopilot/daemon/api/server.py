@@ -19,8 +19,10 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from autopilot.config.threads import begin
+from autopilot.daemon.api.answer import content_of
 from autopilot.daemon.api.call import Call, CallError, error_body, status_of
-from autopilot.schemas.errors import AutopilotError, InvariantError
+from autopilot.schemas.errors import AutopilotError, InvariantError, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,6 +38,11 @@ BACKLOG = 64
 MAX_CALLS = 64
 """Calls answered at once. More would eat the descriptors that the queue and its children need."""
 FULL_PAUSE_S = 0.02
+_NO_THREAD = TransientError(
+    "daemon-short",
+    "the daemon lives, and has no thread or no memory to answer with",
+    hint="end other processes, or raise the limit on memory (ulimit -v) or processes (ulimit -u)",
+)
 
 
 class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
@@ -51,6 +58,8 @@ class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
         self.wake, self._woken = socket.socketpair()
         self._live: dict[threading.Thread, socket.socket] = {}
         self._guard = threading.Lock()
+        self._no_thread = b"HTTP/1.0 503 Later\r\n" + _payload(error_body(_NO_THREAD))
+        """Put together while there is memory for it."""
 
     def server_activate(self) -> None:
         self.socket.listen(BACKLOG)
@@ -109,11 +118,13 @@ class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
         with self._guard:
             self._live[thread] = request
         try:
-            thread.start()
+            begin(thread)
         except (RuntimeError, MemoryError):  # no thread: this caller is turned away, the next may be lucky
             with self._guard:
                 self._live.pop(thread, None)
-            request.close()
+            with suppress(OSError):
+                request.sendall(self._no_thread)
+            self.shutdown_request(request)
 
     def _answer(self, request: socket.socket, client_address: str) -> None:
         try:
@@ -190,8 +201,9 @@ class _Handler(BaseHTTPRequestHandler):
         return Call(self.command, url.path, dict(parse_qsl(url.query)), _object(raw))
 
     def _reply(self, status: int, body: Mapping[str, Any]) -> None:
-        answer = _payload(body)
-        self.wfile.write(f"HTTP/1.0 {status} {responses.get(status, 'Error')}\r\n".encode() + answer)
+        content = content_of(body)
+        self.wfile.write(f"HTTP/1.0 {status} {responses.get(status, 'Error')}\r\n".encode() + _head(content))
+        self.wfile.write(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         error = CallError(code, "bad-request", message or explain or "the request is not HTTP")
@@ -203,9 +215,12 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _payload(body: Mapping[str, Any]) -> bytes:
-    content = json.dumps(body).encode()
-    head = f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-    return head.encode() + content
+    content = content_of(body)
+    return _head(content) + content
+
+
+def _head(content: bytearray) -> bytes:
+    return f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n".encode()
 
 
 def _object(raw: bytes) -> dict[str, Any]:

@@ -14,22 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ, secrets
-from autopilot.config.git import Git, GitError
 from autopilot.config.layers import read_defaults
+from autopilot.daemon.checkup import who
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
 from autopilot.runner.agents.registry import need_of, program_of, sign_in_variables
 from autopilot.runner.agents.release import refusal
+from autopilot.runner.agents.sign_in import Inside, Outside, sign_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
-    from autopilot.config.repository import Repo
     from autopilot.config.settings import Settings
+    from autopilot.daemon.checkup.scene import Runner
 
-_REMOTE_S = 20.0
-_SHOWN_SHA = 12
 _SSH = re.compile(r"(?:git\+)?ssh://|[^/:]+:(?!//)")
 
 
@@ -55,41 +54,71 @@ def used_agents(settings: Settings) -> list[str]:
     return sorted({repo.agent or settings.default_agent for repo in settings.repos})
 
 
-def agent(name: str, settings: Settings) -> Check:
-    """Look for an agent's program."""
-    label = f"agent {name}"
+def agent(name: str, settings: Settings, runner: Runner | None = None) -> Check:
+    """Look for an agent's program, as whoever will start it sees PATH, and for a way to sign in."""
+    label, by = f"agent {name}", runner or who.ours()
     spec = settings.agent(name)
     program = program_of(spec)
     if program is None:
         return ok(label, f"{spec.kind}: part of autopilot")
-    found = shutil.which(program, path=environ.search_path(environ.current()))
+    found = shutil.which(program, path=environ.search_path(by.environment))
     if found is None:
         cure = f"install it, or say where it is: [agents.{name}] argv"
         if "/" not in program:
-            return blocked(label, f"{program} is not on PATH", cure)
+            return blocked(label, f"{program} is not on PATH{_of(by)}", cure)
         if not Path(program).is_file():
             return blocked(label, f"{program} is not there", cure)
         return blocked(label, f"{program} cannot be executed", f"chmod +x {shlex.quote(program)}")
     wanted = sign_in_variables(spec)
-    if wanted and not any(environ.current().get(name) for name in wanted):
+    if wanted and not _signs_in(wanted, by):
         cure = f"set one of {', '.join(wanted)} where autopilot is started (docs/agents/{spec.kind}.md)"
-        return blocked(label, f"{found} has no way to sign in: its runs see a HOME of their own", cure)
+        return blocked(
+            label, f"{found} has no way to sign in{_of(by)}: its runs see a HOME of their own", cure
+        )
     return ok(label, found)
 
 
-def agent_release(name: str, settings: Settings, clock: Clock) -> Iterator[Check]:
+def _of(runner: Runner) -> str:
+    return "" if runner.is_us else f" of {runner.who}"
+
+
+def _signs_in(wanted: Iterable[str], runner: Runner) -> bool:
+    """Tell whether one of them is set; what the init system itself gives a service, its own line tells."""
+    known = {**environ.current(), **runner.environment} if runner.is_service else runner.environment
+    return any(known.get(name) for name in wanted)
+
+
+def agent_release(
+    name: str, settings: Settings, clock: Clock, runner: Runner | None = None
+) -> Iterator[Check]:
     """Ask an agent's program how old it is, where that matters to the guard."""
     spec = settings.agent(name)
     program, need = program_of(spec), need_of(spec)
     if program is None or need is None:
         return
-    found = shutil.which(program, path=environ.search_path(environ.current()))
+    found = shutil.which(program, path=environ.search_path((runner or who.ours()).environment))
     if found is None:
         return
     with tempfile.TemporaryDirectory(prefix="autopilot-doctor-") as folder:
         refused = refusal((found, *spec.argv[1:]), need, clock=clock, folder=Path(folder))
     label = f"release of {name}"
     yield blocked(label, refused.what, refused.hint) if refused else ok(label, f"{need.oldest} or later")
+
+
+def key_kept(name: str, settings: Settings, runner: Runner | None = None) -> Iterator[Check]:
+    """Say where an agent's credential is while it works: outside of its cell, or for its tests to read."""
+    label, found = f"key of {name}", sign_in(settings.agent(name), (runner or who.ours()).environment)
+    if isinstance(found, Outside) and settings.sandbox.kind == "none":
+        found = Inside(found.variables, 'there is no cell: [sandbox] kind = "none"', "let it be auto")
+    match found:
+        case Outside(url=url):
+            yield ok(
+                label,
+                f"{', '.join(found.variables)} stays outside of its cell; calls to {url} are signed there",
+            )
+        case Inside(variables, reason, hint):
+            what = f"whatever an agent starts, tests too, can read {', '.join(variables)}: {reason}"
+            yield warning(label, what, hint)
 
 
 def programs(settings: Settings) -> Iterator[Check]:
@@ -104,32 +133,35 @@ def programs(settings: Settings) -> Iterator[Check]:
     yield ok("git-lfs", found or "not on PATH; only a repository with large-file pointers needs it")
 
 
-def repository(repo: Repo, clock: Clock, paths: Paths) -> Check:
-    """Ask the remote for the tip of the base branch."""
-    label = f"repository {repo.name}"
-    git = Git(clock=clock, scratch=paths.state, timeout_s=_REMOTE_S, user_config=True)
-    wanted = f"refs/heads/{repo.base}" if repo.base else "HEAD"
-    try:
-        answer = git.run("ls-remote", "--", repo.fetch_from, wanted, cwd=paths.state)
-    except GitError as error:
-        return blocked(label, error.what, error.hint or f"try: git ls-remote {repo.fetch_from}")
-    if not answer.strip():
-        return blocked(label, f"the remote has no {wanted}", "set base to a branch that exists")
-    return ok(label, f"{repo.fetch_from} answers; {wanted} is {answer[:_SHOWN_SHA].decode()}")
-
-
-def credentials(settings: Settings) -> Iterator[Check]:
-    """Ask for each credential whether it could be read."""
+def without_credential(settings: Settings) -> Iterator[Check]:
+    """Name each repository whose forge needs a token, and that names none."""
     for repo in settings.repos:
         if repo.forge != "local" and repo.credential is None:
             cure = f'add credential = "github" to its [[repo]], and store the token: {stored_by("github")}'
             yield blocked(f"credential of {repo.name}", f"the forge {repo.forge} needs a token", cure)
-    for name in sorted({repo.credential for repo in settings.repos if repo.credential}):
-        standing = secrets.status(name)
-        if standing == "readable":
-            yield ok(f"credential {name}", "is there and can be read")
-        else:
-            yield blocked(f"credential {name}", f"is {standing}", stored_by(name))
+
+
+def credential(name: str, runner: Runner) -> Check:
+    """Ask whether a credential could be read by whoever will publish; its value is not read."""
+    label, variable = f"credential {name}", secrets.variable_for(name)
+    standing = secrets.status(name)
+    if standing == "readable" and _is_only_ours(variable, runner):
+        what = f"{variable} is set in this terminal, and not for {runner.who}"
+        return blocked(label, what, f"autopilot install --pass {variable}, or store it: {stored_by(name)}")
+    if standing == "readable" or runner.environment.get(variable):
+        return ok(label, "is there and can be read")
+    if standing == "locked":
+        cure = f"unlock the key ring, as a log-in does, or set {variable} where the daemon is started"
+        return blocked(label, "is locked", cure)
+    if standing == "no-backend":
+        cure = f"set {variable} where the daemon is started: this session has no key ring to ask"
+        return blocked(label, "is missing, and no key ring can be reached (no-backend)", cure)
+    return blocked(label, f"is {standing}", stored_by(name))
+
+
+def _is_only_ours(variable: str, runner: Runner) -> bool:
+    """Tell whether nothing but this terminal's variable makes it readable."""
+    return not runner.is_us and variable in environ.current() and variable not in runner.environment
 
 
 def stored_by(name: str) -> str:

@@ -1,7 +1,7 @@
 """Looks over this machine and its configuration: each line has a verdict, its evidence and the cure.
 
-Must not change anything or read a secret's value. `autopilot doctor` prints all lines; `autopilot on` refuses
-to arm when one blocks.
+`autopilot doctor` prints all lines, `autopilot on` refuses to arm when one says NO-GO, and the daemon asks
+the cheap ones again while it is on. Must not change anything but what it remembers, or read a secret's value.
 """
 
 from __future__ import annotations
@@ -9,58 +9,71 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.load import load
-from autopilot.config.paths import find_paths
-from autopilot.daemon.checkup import cell, configured, host, leases, service
-from autopilot.daemon.checkup.account import own_account
-from autopilot.daemon.checkup.check import Check, blocked
+from autopilot.daemon.checkup import host, side_by_side, who
+from autopilot.daemon.checkup.probe import Probe, Purpose
+from autopilot.daemon.checkup.scene import Scene
+from autopilot.schemas.checkup import Area, Check
 from autopilot.schemas.errors import AutopilotError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
 
-
-def check_all(clock: Clock) -> tuple[Check, ...]:
-    """Look at everything; a fault of one line never hides the others."""
-    paths = find_paths()
-    lines = [
-        *_looked("state", lambda: [host.state_folder(paths)]),
-        *_looked("git", lambda: [host.git_program()]),
-    ]
-    lines += _looked("configuration", lambda: _configuration(paths, clock))
-    lines += _looked("database", lambda: [host.database(paths, clock)])
-    lines += _looked("leases", lambda: leases.overdue(paths, clock))
-    lines += _looked("backups", lambda: [host.backups(paths, clock)])
-    lines += [host.sleep_lock(), host.sqlite(), *_looked("sandbox", lambda: [cell.sandbox(paths, clock)])]
-    lines += [*_looked("account", lambda: [own_account()]), *_looked("daemon", lambda: [host.daemon(paths)])]
-    return tuple(lines)
+_ORDER = tuple(Area)
 
 
-def _configuration(paths: Paths, clock: Clock) -> Iterator[Check]:
-    settings = load(paths)
-    yield configured.file(settings, paths)
-    yield configured.identity(settings)
-    for name in configured.used_agents(settings):
-        yield configured.agent(name, settings)
-        yield from configured.agent_release(name, settings, clock)
-    yield from configured.programs(settings)
-    for repo in settings.repos:
-        yield configured.repository(repo, clock, paths)
-    yield from configured.credentials(settings)
-    yield host.room(settings, paths)
-    yield from service.service(settings, paths, clock)
+def check_all(
+    paths: Paths,
+    clock: Clock,
+    *,
+    purpose: Purpose = Purpose.DOCTOR,
+    until_ms: int | None = None,
+    is_at_any_hour: bool = False,
+    is_fresh: bool = False,
+) -> tuple[Check, ...]:
+    """Look at everything; a fault of one line never hides the others.
 
+    Args:
+        paths: whose machine.
+        clock: the time.
+        purpose: who asks.
+        until_ms: when the switch is to turn off by itself (UTC epoch ms).
+        is_at_any_hour: whether the window does not count.
+        is_fresh: whether what was found out earlier does not count.
+    """
+    from autopilot.daemon.checkup import lines  # noqa: PLC0415 - it brings the runner's parts along
 
-def _looked(name: str, look: Callable[[], Iterable[Check]]) -> list[Check]:
-    lines: list[Check] = []
+    first = Probe(name="state", area=Area.MACHINE, look=lambda _: (host.state_folder(paths),))
+    state = side_by_side.look((first,), clock)
+    probes = list(lines.of_machine(paths, clock))
+    configuration = Probe(name="configuration", area=Area.CONFIGURATION, look=lambda _: ())
+    broken: tuple[Check, ...] = ()
     try:
-        lines.extend(look())
-    except AutopilotError as error:
-        lines.append(blocked(name, error.what, error.hint))
-    except OSError as error:
-        lines.append(
-            blocked(name, f"this cannot be looked at: {error}", "see to what it names, then ask again")
+        scene = Scene(
+            paths=paths,
+            clock=clock,
+            settings=load(paths),
+            runner=who.find(paths, clock),
+            until_ms=until_ms,
+            is_at_any_hour=is_at_any_hour,
+            is_fresh=is_fresh,
         )
-    return lines
+        probes += lines.of_configuration(scene)
+    except AutopilotError as error:
+        broken = side_by_side.refused(configuration, error)
+    wanted = [probe for probe in probes if purpose in probe.asked_by]
+    found = side_by_side.look(wanted, clock)
+    if purpose is Purpose.TICK:
+        return found
+    return in_order((*state, *broken, *found))
+
+
+def in_order(found: Iterable[Check]) -> tuple[Check, ...]:
+    """Show what belongs together side by side; of two lines of one name the graver is enough."""
+    kept: dict[str, Check] = {}
+    for line in found:
+        if line.name not in kept or (line.blocks and not kept[line.name].blocks):
+            kept[line.name] = line
+    return tuple(sorted(kept.values(), key=lambda line: _ORDER.index(line.area)))

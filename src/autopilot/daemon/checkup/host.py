@@ -20,9 +20,8 @@ from autopilot.daemon.starts import failed_starts
 from autopilot.daemon.store import copies
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.upkeep import TELL_BYTES
-from autopilot.launchd import awake
 from autopilot.schemas.errors import AutopilotError, TransientError
-from autopilot.schemas.units import MS_PER_S, iso_utc
+from autopilot.schemas.units import GIB, MS_PER_S, iso_utc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
-    from autopilot.config.settings import Settings
 
-_GIB = 1024**3
 _STALE_MS = 3 * 24 * 3600 * MS_PER_S
 # Source: sqlite.org/releaselog: the WAL-reset race is mended in 3.51.3, 3.50.7 and 3.44.6.
 _MENDED_SQLITE = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
@@ -75,7 +72,7 @@ def database(paths: Paths, clock: Clock) -> Check:
     log = paths.database.with_name(f"{paths.database.name}-wal")
     if log.exists() and log.stat().st_size > TELL_BYTES:
         who = ", ".join(_holders(paths.database)) or "a process of somebody else"
-        what = f"whole, but its write-ahead log has grown to {log.stat().st_size / _GIB:.1f} GiB"
+        what = f"whole, but its write-ahead log has grown to {log.stat().st_size / GIB:.1f} GiB"
         return warning("database", f"{paths.database} is {what}", f"who has it open: {who}")
     return ok("database", f"{paths.database} is whole")
 
@@ -108,25 +105,6 @@ def _holders(database: Path) -> Iterator[str]:
             yield f"{process.info['name']} (pid {process.info['pid']})"
 
 
-def room(settings: Settings, paths: Paths) -> Check:
-    """Compare free disk and memory with their floors."""
-    disk, memory = shutil.disk_usage(paths.state).free / _GIB, psutil.virtual_memory().available / _GIB
-    seen = f"{disk:.1f} GiB of disk and {memory:.1f} GiB of memory are free"
-    if disk < settings.min_free_disk_gib or memory < settings.min_free_memory_gib:
-        floors = f"{settings.min_free_disk_gib} GiB of disk and {settings.min_free_memory_gib} GiB of memory"
-        return blocked("room", f"{seen}; the floors are {floors}", "make room, or lower the floors")
-    return ok("room", seen)
-
-
-def sleep_lock() -> Check:
-    """Try for a sleep lock, and give it back."""
-    with awake.hold(reason="autopilot is looking whether it may keep this machine awake") as lock:
-        if lock.kind != "none":
-            return ok("sleep lock", f"{lock.kind} gives it")
-        cure = "keep the machine awake yourself tonight"
-        return warning("sleep lock", f"{lock.detail} [{lock.warning}]", cure)
-
-
 def sqlite() -> Check:
     """Look whether this SQLite has a fault that matters to us."""
     version = sqlite3.sqlite_version_info
@@ -149,4 +127,10 @@ def daemon(paths: Paths) -> Check:
         return warning("daemon", seen, failed.hint or "see daemon.out beside its log")
     except AutopilotError as error:
         return blocked("daemon", error.what, error.hint)
-    return ok("daemon", f"version {health['version']} runs as pid {health['pid']}")
+    told = f"version {health['version']} runs as pid {health['pid']}"
+    if trouble := health.get("trouble"):
+        since = iso_utc(trouble["since_ms"])
+        return warning(
+            "daemon", f"{told}; its tick fails since {since}: {trouble['reason']}", trouble["cure"]
+        )
+    return ok("daemon", told)

@@ -1,11 +1,11 @@
-"""`autopilot add`: queue a ticket from quoted text, a file with front matter, or standard input."""
+"""`autopilot add`: queue a ticket from an issue, quoted text, a file with front matter, or standard input."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from autopilot.daemon.cli import console, door, given, shape
-from autopilot.daemon.cli.verbs import VERBS
+from autopilot.daemon.api import client
+from autopilot.daemon.cli import console, door, given, shape, words
 from autopilot.schemas.errors import ExitCode, TicketError
 from autopilot.schemas.ids import is_reference
 from autopilot.schemas.units import parse_iso_ms
@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.desk import Desk
 
+_ISSUE_S = 45.0
+"""Longer than the daemon lets a tracker take."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the ticket's fields; what the command line says wins over the file."""
-    parser.add_argument("text", nargs="*", help="what to do; the first line is the title; `-` reads stdin")
+    parser.add_argument(
+        "text",
+        nargs="*",
+        help="an issue ('#12', repo#12, PROJ-7 or its page), or in quotes what to do: the first line is the "
+        "title; `-` reads stdin",
+    )
     parser.add_argument("--file", type=Path, metavar="TICKET.md", help="read the ticket from a Markdown file")
     parser.add_argument("--title", help="title, when the text is only the body")
     parser.add_argument("--repo", help="configured repository; not needed when there is only one")
@@ -40,8 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Queue it and say its number."""
-    fields = fields_of(args, read_text(args))
-    answer = door.ask("POST", "/v1/tickets", fields, alone=lambda desk: _alone(desk, fields))
+    text = read_text(args)
+    is_issue = is_reference(text.strip())
+    fields = _of_issue(args, text.strip()) if is_issue else fields_of(args, text)
+    patience_s = _ISSUE_S if is_issue else client.TIMEOUT_S
+    answer = door.ask(
+        "POST", "/v1/tickets", fields, alone=lambda desk: _alone(desk, fields), timeout_s=patience_s
+    )
     if args.json:
         console.say_json(answer)
         return ExitCode.OK
@@ -73,20 +86,22 @@ def read_text(args: argparse.Namespace) -> str:
     if args.text == [given.STDIN]:
         return given.stdin()
     if not args.text and not args.title:
-        raise TicketError("no-text", "the ticket has no text", hint='write: autopilot add "what to do"')
-    text = " ".join(args.text)
-    _check_says_what_to_do(text.strip())
-    return text
+        hint = "write: autopilot add \"what to do\", or autopilot add '#12' with its quotes"
+        raise TicketError("no-text", "the ticket has no text", hint=hint)
+    words.check(args.text)
+    return " ".join(args.text)
 
 
-def _check_says_what_to_do(text: str) -> None:
-    if (verb := text.casefold()) in VERBS:
-        hint = f"did you mean: autopilot {verb}? A ticket says in a sentence what to do"
-        raise TicketError("not-a-ticket", f"{text!r} is a command, not a ticket", hint=hint)
-    if is_reference(text):
-        what = f"{text} names an issue, and no tracker is connected to read its text from"
-        hint = f"autopilot add --source-key '{text}' \"what to do\""
-        raise TicketError("reference-alone", what, hint=hint)
+def _of_issue(args: argparse.Namespace, reference: str) -> dict[str, Any]:
+    """Give the fields of a ticket whose text is an issue's."""
+    fields = {"reference": reference, **_in_units(_given(args))}
+    if args.title is not None:
+        fields["title"] = args.title
+    if reference.startswith("#") and args.repo is None:
+        from autopilot.daemon.cli import standing
+
+        fields["here"] = standing.places()
+    return fields
 
 
 def fields_of(args: argparse.Namespace, text: str) -> dict[str, Any]:
@@ -101,7 +116,13 @@ def fields_of(args: argparse.Namespace, text: str) -> dict[str, Any]:
     if args.title is not None:
         fields["title"] = args.title
     fields.update(frontmatter.title_and_body(fields.get("title"), body))
-    given = {
+    fields.update(_given(args))
+    return _in_units(fields)
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Give what the options say."""
+    told = {
         "repo": args.repo,
         "base": args.base,
         "agent": args.agent,
@@ -111,8 +132,7 @@ def fields_of(args: argparse.Namespace, text: str) -> dict[str, Any]:
         "acceptance": args.acceptance,
         "not_before": args.not_before,
     }
-    fields.update({name: value for name, value in given.items() if value is not None})
-    return _in_units(fields)
+    return {name: value for name, value in told.items() if value is not None}
 
 
 def _in_units(fields: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from autopilot.config.paths import find_paths
 from autopilot.daemon.cli import console
@@ -11,7 +11,6 @@ from autopilot.schemas.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
 
     from autopilot.config.load import Loaded
     from autopilot.config.paths import Paths
@@ -63,6 +62,7 @@ def _check(paths: Paths, *, as_json: bool) -> None:
 
 
 def _show(paths: Paths, *, as_json: bool) -> None:
+    from autopilot.config.layers import flat
     from autopilot.config.load import load_with_origins
 
     loaded = load_with_origins(paths)
@@ -80,18 +80,6 @@ def origin(loaded: Loaded, key: str, value: object) -> str:
     from autopilot.config.layers import DEFAULTS
 
     return loaded.origins.get(key, "" if value is None else DEFAULTS)
-
-
-def flat(value: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, object]]:
-    """Give every leaf of nested tables with its dotted key; lists of tables count from 0."""
-    for name, inner in value.items():
-        key = f"{above}{name}"
-        if isinstance(inner, list) and inner and isinstance(inner[0], dict):
-            yield from flat({str(number): table for number, table in enumerate(inner)}, f"{key}.")
-        elif isinstance(inner, dict) and inner:
-            yield from flat(inner, f"{key}.")
-        else:
-            yield key, inner
 
 
 def _shown(value: object) -> str:

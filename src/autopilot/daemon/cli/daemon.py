@@ -47,6 +47,11 @@ def run(args: argparse.Namespace) -> ExitCode:
 
 
 def _be_daemon(paths: Paths, clock: Clock, *, is_service: bool) -> ExitCode:
+    from autopilot.config.heap import share_one_heap
+    from autopilot.config.room import require_memory
+
+    share_one_heap()  # before there is a second thread
+    require_memory()
     from autopilot.config import handed
     from autopilot.config.load import load
     from autopilot.daemon import starts

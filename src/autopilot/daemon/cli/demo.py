@@ -57,13 +57,14 @@ def _sandbox(clock: Clock) -> tuple[SandboxKind, str]:
     """Choose what the demo's agents are locked up in, and say so: nothing only where there is nothing."""
     from autopilot.runner.sandbox.missing import Missing
     from autopilot.runner.sandbox.registry import open_sandbox
-    from autopilot.schemas.cell import SandboxSpec
+    from autopilot.schemas.cell import SandboxSpec, weakness
 
     chosen = open_sandbox(SandboxSpec(), clock)
     if isinstance(chosen, Missing):
         told = f"There is NO sandbox on this machine ({chosen.why}). A real night would refuse to begin:"
         return "none", f"{told}\n{chosen.cure}. The demo's own agents are harmless and go on without."
-    return "auto", f"They and the project's tests are locked up by {chosen.kind}."
+    weaker = f": {told}" if (told := weakness(chosen.kind)) else ""
+    return "auto", f"They and the project's tests are locked up by {chosen.kind}{weaker}."
 
 
 def _judge(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.cli import console, door
+from autopilot.daemon.cli import console, door, shape
 from autopilot.daemon.cli.usage import seconds
-from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.errors import AutopilotError, ExitCode
 
 if TYPE_CHECKING:
     import argparse
+
+    from autopilot.daemon.trouble import Trouble
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,9 +26,20 @@ def run(args: argparse.Namespace) -> ExitCode:
 
     with door.open_desk() as desk:
         since_ms = desk.clock.now_ms() - round(seconds(args.since, "--since") * 1000)
-        night = gather.night(desk, since_ms=since_ms)
+        night = gather.night(desk, since_ms=since_ms, trouble=_trouble(desk.clock.now_ms()))
     if args.json:
         console.say_json(render.as_json(night))
     else:
         console.markdown(render.markdown(night))
     return ExitCode.OK
+
+
+def _trouble(now_ms: int) -> Trouble | None:
+    """Ask the daemon what its ticks fail at; that it does not answer is no less."""
+    from autopilot.daemon.trouble import Trouble
+
+    try:
+        found = shape.trouble_of(door.health())
+    except AutopilotError as error:
+        return Trouble(now_ms, 1, error.what, error.hint)
+    return None if found is None else Trouble(**found)

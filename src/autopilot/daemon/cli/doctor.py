@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, shape
@@ -13,19 +12,23 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-    from autopilot.daemon.checkup.check import Check
+    from autopilot.schemas.checkup import Check
 
-_SIGNS: Mapping[str, str] = {"ok": "✓", "warning": "!", "blocked": "✗"}
+_SIGNS: Mapping[str, str] = {"go": "✓", "warning": "!", "no-go": "✗"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the form of the answer, and the two things that doctor changes."""
+    """Declare the form of the answer, and what doctor does beside looking."""
     parser.add_argument(
         "--set-aside", action="store_true", help="give a damaged queue up: move its files away, start empty"
     )
     parser.add_argument(
         "--compact", action="store_true", help="write the queue's file anew without its free room"
     )
+    parser.add_argument(
+        "--send-test", action="store_true", help="send a line through each channel, and look at nothing else"
+    )
+    parser.add_argument("--fresh", action="store_true", help="count nothing that was found out earlier")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -35,12 +38,24 @@ def run(args: argparse.Namespace) -> ExitCode:
         return _set_aside(as_json=args.json)
     if args.compact:
         return _compact(as_json=args.json)
-    found = checks()
+    found = _send_test() if args.send_test else checks(is_fresh=args.fresh)
     if args.json:
-        console.say_json({"checks": as_json(found)})
+        console.say_json(as_json(found))
     else:
         print_checks(found)
     return ExitCode.REFUSED if any(check.blocks for check in found) else ExitCode.OK
+
+
+def _send_test() -> tuple[Check, ...]:
+    from autopilot.config.clock import SystemClock
+    from autopilot.config.load import load
+    from autopilot.config.paths import find_paths
+    from autopilot.daemon.cli.theatre import interruptible
+    from autopilot.daemon.delivery.trial import tried
+
+    paths = find_paths()
+    with interruptible():
+        return tuple(tried(load(paths), paths, SystemClock()))
 
 
 def _set_aside(*, as_json: bool) -> ExitCode:
@@ -85,24 +100,44 @@ def _compact(*, as_json: bool) -> ExitCode:
     return ExitCode.OK
 
 
-def checks() -> tuple[Check, ...]:
-    """Look at everything there is to look at."""
+def checks(
+    *,
+    is_arming: bool = False,
+    until_ms: int | None = None,
+    is_at_any_hour: bool = False,
+    is_fresh: bool = False,
+) -> tuple[Check, ...]:
+    """Look at everything there is to look at; who interrupts it leaves nothing behind."""
     from autopilot.config.clock import SystemClock
+    from autopilot.config.paths import find_paths
     from autopilot.daemon.checkup.everything import check_all
+    from autopilot.daemon.checkup.probe import Purpose
+    from autopilot.daemon.cli.theatre import interruptible
 
-    return check_all(SystemClock())
+    with interruptible():
+        return check_all(
+            find_paths(),
+            SystemClock(),
+            purpose=Purpose.ARMING if is_arming else Purpose.DOCTOR,
+            until_ms=until_ms,
+            is_at_any_hour=is_at_any_hour,
+            is_fresh=is_fresh,
+        )
 
 
-def as_json(found: Sequence[Check]) -> list[dict[str, Any]]:
-    """Give the lines as plain values."""
-    return [asdict(check) for check in found]
+def as_json(found: Sequence[Check]) -> dict[str, Any]:
+    """Give the lines as plain values: the record `checkup` of the schemas."""
+    from autopilot.schemas.checkup import Checkup
+
+    is_go = not any(check.blocks for check in found)
+    return Checkup(go=is_go, checks=tuple(found)).model_dump(mode="json")
 
 
 def print_checks(found: Sequence[Check]) -> None:
     """Print the lines, each cure below its line."""
     for check in found:
         first, *rest = check.evidence.splitlines() or [""]
-        console.say(f"{_SIGNS[check.finding]} {check.name}: {first}")
+        console.say(f"{_SIGNS[check.verdict]} {check.name}: {first}")
         for more in rest:
             console.say(f"    {more}")
         if check.cure:

@@ -23,9 +23,14 @@ BUSY_MS = 1000
 
 
 def ask(
-    method: str, path: str, body: Mapping[str, Any] | None = None, *, alone: Callable[[Desk], dict[str, Any]]
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    alone: Callable[[Desk], dict[str, Any]],
+    timeout_s: float = client.TIMEOUT_S,
 ) -> dict[str, Any]:
-    """Ask the daemon; without one, do `alone` on the database.
+    """Ask the daemon, which may take `timeout_s`; without one, do `alone` on the database.
 
     After a write on the database a nudge follows: a daemon may have come up in between.
 
@@ -34,7 +39,7 @@ def ask(
     """
     socket_path = find_paths().control_socket
     try:
-        return client.call(socket_path, method, path, body)
+        return client.call(socket_path, method, path, body, timeout_s=timeout_s)
     except client.DaemonAwayError:
         with open_desk() as desk:
             answer = alone(desk)
@@ -43,13 +48,21 @@ def ask(
     return answer
 
 
-def is_daemon_up() -> bool:
-    """Tell whether a daemon listens, whatever it answers."""
+def health() -> dict[str, Any] | None:
+    """Ask a daemon how it is; None where none listens.
+
+    Raises:
+        AutopilotError: what it answered instead.
+    """
     try:
-        client.call(find_paths().control_socket, "GET", "/v1/health")
+        return client.call(find_paths().control_socket, "GET", "/v1/health")
     except client.DaemonAwayError:
-        return False
-    return True
+        return None
+
+
+def is_daemon_up() -> bool:
+    """Tell whether a daemon listens."""
+    return health() is not None
 
 
 @contextmanager

@@ -23,6 +23,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delete", action="store_true", help="delete these salvages; nothing else holds them"
     )
+    parser.add_argument(
+        "--let-go",
+        metavar="RUN",
+        help="instead: say what of a run cannot be saved; with --apply remove it, and name what is lost",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
@@ -30,6 +35,8 @@ def run(args: argparse.Namespace) -> ExitCode:
     """Look, remove where that was asked for, and say where the report is."""
     if args.salvages_older_than is not None:
         return _salvages(args)
+    if args.let_go is not None:
+        return _let_go(args)
     if args.delete:
         raise RefusedError("nothing-chosen", "--delete needs --salvages-older-than DAYS", hint="see --help")
     from autopilot.config.paths import demo_home
@@ -44,7 +51,31 @@ def run(args: argparse.Namespace) -> ExitCode:
         console.markdown(report.markdown(told))
         console.say(f"\n{'Removed' if args.apply else 'May go'}: {report.summary(told)}")
         console.say(f"Report: {file}")
-    return ExitCode.FAILED if told.failed else ExitCode.OK
+    return ExitCode.FAILED if args.apply and told.failed else ExitCode.OK
+
+
+def _let_go(args: argparse.Namespace) -> ExitCode:
+    """Let go of what a run left, on a person's word."""
+    from autopilot.daemon.gc.sweep import let_go
+
+    if args.delete:
+        raise RefusedError("two-clean-ups", "--delete removes something else", hint="leave one of them out")
+    with door.open_desk() as desk:
+        deeds = let_go(desk, args.let_go, apply=args.apply)
+    failed = [deed for deed in deeds if not deed.is_removed]
+    if args.json:
+        told = [
+            {"path": str(deed.item.path), "removed": deed.is_removed, "reason": deed.told} for deed in deeds
+        ]
+        console.say_json({"run": args.let_go, "is_applied": args.apply, "things": told})
+    else:
+        for deed in deeds:
+            console.say(f"{deed.item.path}: {'removed' if deed.is_removed else deed.told}")
+        if args.apply:
+            console.say("what was lost is named in the folder of the reports, as let-go-RUN-….json")
+        else:
+            console.say(f"{'nothing was removed' if deeds else 'nothing was refused yet'}: add --apply")
+    return ExitCode.FAILED if args.apply and failed else ExitCode.OK
 
 
 def _days(text: str) -> int:

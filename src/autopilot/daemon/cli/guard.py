@@ -35,8 +35,15 @@ def run(args: argparse.Namespace) -> ExitCode:
     from autopilot.runner.guard.verdict import GuardContext, GuardRequest
 
     worktree = os.path.abspath(args.worktree or ".")  # noqa: PTH100 - the guard takes text
-    hosts = frozenset(load(find_paths()).network.static_hosts)
-    context = GuardContext(worktree, f"{worktree}.tmp", hosts=hosts)
+    settings = load(find_paths())
+    context = GuardContext(
+        worktree,
+        f"{worktree}.tmp",
+        hosts=frozenset(settings.network.static_hosts),
+        mcp_tools=frozenset(settings.guard.allow_tools),
+        programs=frozenset(settings.guard.read_only_programs),
+        max_read_bytes=settings.guard.max_read_kib * 1024,
+    )
     given = dict.fromkeys(("command", "file_path", "notebook_path", "url"), args.command)
     decision = judge(GuardRequest(args.tool, given, written=frozenset(args.written)), context)
     if args.json:

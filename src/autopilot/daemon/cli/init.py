@@ -63,7 +63,11 @@ def run(args: argparse.Namespace) -> ExitCode:
     text = proposal.toml(found, has_identity=has_identity)
     lacking = _lacking(found, loaded, has_identity=has_identity)
     agent = loaded.settings.agent()
-    profile = profiles.profile_of(agent, found.tests.allowed) if args.show_profile else None
+    profile = (
+        profiles.profile_of(agent, found.tests.allowed, loaded.settings.guard.spec())
+        if args.show_profile
+        else None
+    )
     if not args.json:
         shown = profiles.lines(agent, profile) if profile else ()
         console.say("\n".join((*lines(found, text, lacking, paths), *shown)))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import NoReturn, TextIO
 
+_NO_MEMORY = (
+    b"autopilot: no memory is left\n  -> end other processes, or raise the limit on memory (ulimit -v)\n"
+)
 _EPILOG = "Start with `autopilot demo`, then `autopilot init` inside a repository. Exit codes: 0 ok, 1 failed, 2 usage, 3 refused, 70 bug, 75 try later, 78 configuration, 130 interrupted."  # noqa: E501 - argparse wraps it
 
 
@@ -58,6 +61,8 @@ def run(argv: Sequence[str]) -> ExitCode:
     except BrokenPipeError:
         _drop_output()
         return ExitCode.OK
+    except MemoryError:
+        pass  # what was under way is let go of first: to say so takes memory too
     except Exception as error:
         from autopilot.daemon.cli import crash
 
@@ -65,6 +70,18 @@ def run(argv: Sequence[str]) -> ExitCode:
         return (
             console.refuse(full, as_json=as_json) if full else crash.report(error, argv=argv, as_json=as_json)
         )
+    return _for_want_of_memory(as_json=as_json)
+
+
+def _for_want_of_memory(*, as_json: bool) -> ExitCode:
+    """Say that the machine has no memory for us; by bytes that are there already, if need be."""
+    try:
+        from autopilot.config.room import memory_short
+
+        return console.refuse(memory_short(), as_json=as_json)
+    except MemoryError:
+        os.write(2, _NO_MEMORY)
+        return ExitCode.LATER
 
 
 def _for_want_of_room(error: Exception) -> AutopilotError | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door, shape
@@ -10,8 +11,10 @@ from autopilot.schemas.errors import ConfigError, ExitCode
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from autopilot.daemon.desk import Desk
+    from autopilot.schemas.checkup import Check
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     until = parser.add_mutually_exclusive_group()
     until.add_argument("--until", metavar="07:00", help="turn off by itself at this local time")
     until.add_argument("--for", dest="duration", metavar="8h", help="turn off by itself after this long")
+    parser.add_argument(
+        "--force",
+        action="append",
+        default=[],
+        metavar="LINE",
+        help="arm in spite of this NO-GO line, by its name; repeatable; it is recorded",
+    )
+    parser.add_argument("--fresh", action="store_true", help="count nothing that was found out earlier")
     parser.add_argument("--dry-run", action="store_true", help="check only; change nothing")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
@@ -29,19 +40,53 @@ def run(args: argparse.Namespace) -> ExitCode:
     from autopilot.daemon.cli import doctor
 
     refuse_unreadable(args)
-    checks = doctor.checks()
-    is_go = not any(check.blocks for check in checks)
-    answer: dict[str, Any] = {"go": is_go, "checks": doctor.as_json(checks)}
+    checks = doctor.checks(
+        is_arming=True, until_ms=_night_end_ms(args), is_at_any_hour=args.now, is_fresh=args.fresh
+    )
+    forced = overruled(checks, args.force)
+    is_go = all(check in forced for check in checks if check.blocks)
+    answer: dict[str, Any] = {**doctor.as_json(checks), "go": is_go, "forced": _plain(forced)}
     if not args.json:
         doctor.print_checks(checks)
-        console.say("GO" if is_go else "NO-GO: mend the lines marked ✗ first")
+        _say_verdict(checks, forced, is_go=is_go)
     if is_go and not args.dry_run:
-        answer |= _turn_on(args)
+        answer |= _turn_on(args, forced)
         if not args.json:
             _tell(answer, is_now=args.now)
     if args.json:
         console.say_json(answer)
     return ExitCode.OK if is_go else ExitCode.REFUSED
+
+
+def overruled(checks: Sequence[Check], names: Sequence[str]) -> tuple[Check, ...]:
+    """Give the NO-GO lines of these names.
+
+    Raises:
+        UsageError: there is no line of a name.
+    """
+    from autopilot.config.nearest import nearest
+
+    known = [check.name for check in checks]
+    for name in names:
+        if name not in known:
+            hint = nearest(name, known) or f"lines are: {', '.join(known)}"
+            raise UsageError("line-unknown", f"--force: no line is called {name!r}", hint=hint)
+    return tuple(check for check in checks if check.blocks and check.name in names)
+
+
+def _say_verdict(checks: Sequence[Check], forced: Sequence[Check], *, is_go: bool) -> None:
+    for check in forced:
+        console.say(f"forced: {check.name}, on your word")
+    if is_go:
+        console.say("GO")
+        return
+    first = next(check.name for check in checks if check.blocks and check not in forced)
+    console.say(f"to arm in spite of a line: autopilot on --force {shlex.quote(first)}")
+    console.say("NO-GO: mend the lines marked ✗ first")
+
+
+def _plain(forced: Sequence[Check]) -> list[dict[str, Any]]:
+    return [check.model_dump(mode="json") for check in forced]
 
 
 def refuse_unreadable(args: argparse.Namespace) -> None:
@@ -61,10 +106,12 @@ def refuse_unreadable(args: argparse.Namespace) -> None:
             raise UsageError("bad-time", f"--until: {exc.what}", hint="e.g. --until 07:00") from exc
 
 
-def _turn_on(args: argparse.Namespace) -> dict[str, Any]:
+def _turn_on(args: argparse.Namespace, forced: Sequence[Check]) -> dict[str, Any]:
     from autopilot.daemon.cli import starter
 
-    body = {"on": True, "until_ms": _until_ms(args), "ignore_window": args.now}
+    body: dict[str, Any] = {"on": True, "until_ms": _until_ms(args), "ignore_window": args.now}
+    if forced:
+        body["forced"] = _plain(forced)
     started = starter.ensure_daemon()
     answer = door.ask("POST", "/v1/switch", body, alone=lambda desk: _alone(desk, body))
     return {**answer, "started_daemon": bool(started), "started_by": started}
@@ -80,6 +127,14 @@ def _tell(answer: dict[str, Any], *, is_now: bool) -> None:
     until = f" until {shape.when(switch['until_ms'])}" if switch["until_ms"] else ""
     console.say(f"on: tickets are launched{' from now on' if is_now else ' inside the window'}{until}")
     console.say("in the morning: autopilot digest")
+
+
+def _night_end_ms(args: argparse.Namespace) -> int | None:
+    """Give when the switch would turn off by itself; of a configuration that is broken, a line tells."""
+    try:
+        return _until_ms(args)
+    except ConfigError:
+        return None
 
 
 def _until_ms(args: argparse.Namespace) -> int | None:
@@ -102,5 +157,11 @@ def _until_ms(args: argparse.Namespace) -> int | None:
 
 def _alone(desk: Desk, body: dict[str, Any]) -> dict[str, Any]:
     from autopilot.daemon import desk as verbs
+    from autopilot.schemas.checkup import Check
 
-    return verbs.turn_on(desk, until_ms=body["until_ms"], ignore_window=body["ignore_window"])
+    return verbs.turn_on(
+        desk,
+        until_ms=body["until_ms"],
+        ignore_window=body["ignore_window"],
+        forced=tuple(Check.model_validate(line) for line in body.get("forced", ())),
+    )

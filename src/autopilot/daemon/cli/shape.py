@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
+_MOST_UPCOMING = 6
 PRIORITIES = ("urgent", "high", "normal", "low")
 
 
@@ -64,6 +65,54 @@ def holds(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         scope = "" if hold["scope"] == "host" else f" ({hold['scope']})"
         yield f"  {hold['name']}{scope}: {console.line(hold['cause'])}, since {when(hold['since_ms'])}{until}"
         yield f"      → {console.line(hold['cure'])}"
+
+
+def trouble_of(daemon: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Give what keeps a living daemon's ticks from ending well; one of an older version tells nothing."""
+    found: Mapping[str, Any] | None = (daemon or {}).get("trouble")
+    return found
+
+
+def trouble(row: Mapping[str, Any] | None, *, indent: int) -> Iterator[str]:
+    """Show why nothing is judged or started although the daemon lives."""
+    if row is not None:
+        times = f", {row['ticks']} times in a row" if row["ticks"] > 1 else ""
+        reason = console.line(row["reason"])
+        yield f"{'':{indent}}its tick fails since {when(row['since_ms'])}{times}: {reason}"
+        yield f"{'':{indent}}→ {console.line(row['cure'])}"
+
+
+def upcoming(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Show what happens next by itself; what falls due at the same moment is one line."""
+    by_time: dict[str, list[str]] = {}
+    for row in rows:
+        by_time.setdefault(row["local"], []).append(row["name"])
+    for moment, names in tuple(by_time.items())[:_MOST_UPCOMING]:
+        yield f"  {moment}  {', '.join(names)}"
+
+
+def machine(view: Mapping[str, Any]) -> Iterator[str]:
+    """Show when the machine slept lately, which sleep lock it refuses, and which schedule is in trouble."""
+    for row in view["sleeps"]:
+        lost = f", {_long(row['lost_ms'])} of it in hours for tickets" if row["lost_ms"] else ""
+        broke = f", through {', '.join(row['runs'])}" if row["runs"] else ""
+        yield f"  slept from {when(row['started_ms'])} for {_long(row['slept_ms'])}{lost}{broke}"
+    for row in view["awake_locks"]:
+        if row["warning"]:
+            whose = "from on to off" if row["name"] == "night" else "beside runs"
+            what = "no sleep lock" if row["kind"] == "none" else "no lock for the lid"
+            yield f"  {what} {whose} [{row['warning']}]: {console.line(row['detail'])}"
+            yield "      → autopilot doctor"
+    for row in view["schedules"]:
+        if row["outcome"] == "failed":
+            yield f"  {row['name']} failed {when(row['ended_ms'])}: {console.line(row['detail'])}"
+            yield f"      tried again {when(row['next_ms'])}"
+        elif row["is_stale"]:
+            yield f"  {row['name']} was last for {when(row['due_ms'])}"
+
+
+def _long(duration_ms: int) -> str:
+    return format_duration(duration_ms / MS_PER_S)
 
 
 def saved_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:

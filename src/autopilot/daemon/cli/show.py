@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door, shape
+from autopilot.daemon.next_command import close_hint
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.ids import canonical
 
@@ -31,8 +32,10 @@ def run(args: argparse.Namespace) -> ExitCode:
     _head(answer["ticket"])
     _questions(answer["exchanges"])
     _attempts(answer["attempts"])
+    _sandboxes(answer["attempts"])
     _phases(answer["attempts"])
     _gates(answer["gates"])
+    _drafts(answer["ticket"], answer["publications"])
     _remains(answer)
     _history(answer["history"])
     return ExitCode.OK
@@ -86,6 +89,15 @@ def _attempts(rows: Sequence[Mapping[str, Any]]) -> None:
         )
 
 
+def _sandboxes(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Say what each run was locked up in, and what that left open; a daemon of before does not tell."""
+    for row in rows:
+        kind, left_open = row.get("sandbox"), row.get("left_open")
+        if kind or left_open:
+            told = f": {left_open}" if left_open else ""
+            console.say(f"  sandbox of {row['run_id']}: {kind or 'not recorded'}{told}")
+
+
 def _phases(attempts: Sequence[Mapping[str, Any]]) -> None:
     rows = [(attempt["run_id"], phase) for attempt in attempts for phase in attempt.get("phases", ())]
     if rows:
@@ -113,6 +125,15 @@ def _gates(rows: Sequence[Mapping[str, Any]]) -> None:
             [(row["gate"], row["verdict"], row["producer"], row["head"][:12], row["reason"]) for row in rows],
             header=("gate", "verdict", "by", "commit", "reason"),
         )
+
+
+def _drafts(ticket: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> None:
+    for row in rows:
+        if row["pr_url"]:
+            console.say(f"draft: {row['pr_url']} ({row['pr_state'] or 'open'})")
+    has_ended = ticket["state"] in {"cancelled", "failed"}
+    if has_ended and any(row["pr_state"] == "open" for row in rows):
+        console.say(f"  → {close_hint(ticket['id'])}")
 
 
 def _remains(answer: Mapping[str, Any]) -> None:

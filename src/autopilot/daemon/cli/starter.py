@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
-    from autopilot.config.proc import ProcessId
+    from autopilot.config.proc import Child, ProcessId
     from autopilot.launchd.keeper import Keeper
 
 WAIT_S = 30.0
@@ -77,8 +77,10 @@ def _is_up(paths: Paths) -> bool:
     )
 
 
-def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> None:
+def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> Child:
     """Start a daemon whose home `env` names, and wait until it answers; who is interrupted leaves none.
+
+    Give the child to `poll` if we outlive it.
 
     Raises:
         TransientError: it did not come up; names its log.
@@ -97,6 +99,7 @@ def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> None:
         proc.kill_tree(child.id, grace_s=GRACE_S, clock=clock)
         tail = log.read_text(encoding="utf-8", errors="replace")[-1000:] if log.exists() else ""
         raise _not_up(tail, f"its log is {log}")
+    return child
 
 
 def _anywhere(env: Mapping[str, str]) -> dict[str, str]:

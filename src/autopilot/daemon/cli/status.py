@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from autopilot.daemon.cli import console, door, shape
+from autopilot.daemon.delivery import standing
+from autopilot.daemon.next_command import close_hint
 from autopilot.schemas.errors import ExitCode
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
     from autopilot.daemon.desk import Desk
@@ -51,8 +53,18 @@ def lines(view: Mapping[str, Any]) -> Iterator[str]:
     yield from _block("running", (_running(row, view["now_ms"]) for row in view["running"]))
     yield from _block("publishing", (_publishing(row, view["now_ms"]) for row in view["publishing"]))
     yield from _block("waits on you", (line for ticket in view["parked"] for line in _parked(ticket)))
-    yield from _block("held", shape.holds(view["holds"]))
+    yield from _block("drafts of tickets that have ended", _strays(view.get("stray_drafts", ())))
+    yield from _block(_held(view), shape.holds(view["holds"]))
+    yield from _block("not delivered", _undelivered(view))
     yield from _block("open breakers", _breakers(view))
+    yield from _block("this machine", shape.machine(view))
+    yield from _block("next", shape.upcoming(view["upcoming"]))
+
+
+def _held(view: Mapping[str, Any]) -> str:
+    """Head the holds; they are those of the last tick that came to a good end."""
+    trouble = shape.trouble_of(view["daemon"])
+    return f"held, as of before {shape.when(trouble['since_ms'])}" if trouble else "held"
 
 
 def _block(title: str, rows: Iterator[str]) -> Iterator[str]:
@@ -65,7 +77,9 @@ def _machine(view: Mapping[str, Any]) -> Iterator[str]:
     money, switch = view["money"], view["switch"]
     yield f"autopilot  {_switch(switch, view['now_ms'])}"
     yield f"daemon     {_daemon(view)}"
+    yield from shape.trouble(shape.trouble_of(view["daemon"]), indent=11)
     yield from _failed_starts(view["failed_starts"])
+    yield from _forced(view)
     yield (
         f"spend      {shape.usd(money['settled_micro_usd'])} of {shape.usd(money['ceiling_micro_usd'])}"
         f" in 24 hours, {shape.usd(money['reserved_micro_usd'])} reserved"
@@ -93,6 +107,12 @@ def _daemon(view: Mapping[str, Any]) -> str:
     return f"{daemon['version']} runs for {up} as pid {daemon['pid']}{draining}"
 
 
+def _forced(view: Mapping[str, Any]) -> Iterator[str]:
+    """Name what a person overruled when the switch was turned on."""
+    for line in view["forced"] if view["switch"]["is_on"] else ():
+        yield f"forced     {console.line(line['name'])}: {console.line(line['evidence'])}"
+
+
 def _failed_starts(failed: Mapping[str, Any] | None) -> Iterator[str]:
     if failed is not None:
         times = f"{failed['count']} time" + ("s" if failed["count"] > 1 else "")
@@ -115,6 +135,13 @@ def _publishing(row: Mapping[str, Any], now_ms: int) -> str:
     return f"{_name(row['ticket'])}  {shape.since(row['started_ms'], now_ms)}"
 
 
+def _strays(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        where = console.line(row["url"] or row["branch"])
+        yield f"{_name(row['ticket'])}: it is {row['ticket']['state']}, and {where} is open"
+        yield f"      → {close_hint(row['ticket']['id'])}"
+
+
 def _parked(ticket: Mapping[str, Any]) -> Iterator[str]:
     yield f"{_name(ticket)}"
     yield f"      {console.line(shape.standing(ticket))}"
@@ -123,6 +150,14 @@ def _parked(ticket: Mapping[str, Any]) -> Iterator[str]:
 
 def _name(ticket: Mapping[str, Any]) -> str:
     return f"  {ticket['id']}  {console.line(ticket['title'])}"
+
+
+def _undelivered(view: Mapping[str, Any]) -> Iterator[str]:
+    """Name what was to go out and has not, or may have."""
+    for row in view.get("deliveries", ()):
+        yield f"  {console.line(standing.sentence(row))}"
+        if row["hint"]:
+            yield f"      → {console.line(row['hint'])}"
 
 
 def _breakers(view: Mapping[str, Any]) -> Iterator[str]:

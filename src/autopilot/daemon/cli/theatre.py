@@ -18,6 +18,7 @@ from autopilot.config.paths import paths_below
 from autopilot.daemon.api import client
 from autopilot.daemon.cli import console, shape, starter
 from autopilot.schemas.errors import AutopilotError
+from autopilot.schemas.machine import MOVING_STATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
 WAIT_S = 240.0
 POLL_S = 0.2
-_MOVING = frozenset({"queued", "running", "committed", "publishing"})
 
 
 @contextmanager
@@ -97,10 +97,10 @@ class Theatre:
         while (elapsed_s := self.clock.monotonic_s() - started_s) < WAIT_S:
             tickets = client.call(self.paths.control_socket, "GET", "/v1/tickets")["tickets"]
             _tell_moves(tickets, seen, elapsed_s)
-            if not any(ticket["state"] in _MOVING for ticket in tickets):
+            if not any(ticket["state"] in MOVING_STATES for ticket in tickets):
                 return {ticket["id"]: ticket for ticket in tickets}
             pause.wait(POLL_S)
-        moving = ", ".join(f"{name} is {state}" for name, state in seen.items() if state in _MOVING)
+        moving = ", ".join(f"{name} is {state}" for name, state in seen.items() if state in MOVING_STATES)
         raise AutopilotError("demo-late", f"after {WAIT_S:.0f} s: {moving}", hint=self.where)
 
     @property

@@ -52,6 +52,7 @@ VERBS: Mapping[str, str] = MappingProxyType(
         "restore": "put a backup in the place of the queue; the present one is moved aside",
         "guard": "say whether an agent may run a command, and in which form",
         "doctor": "check this machine and configuration",
+        "report": "write what a maintainer needs to help into one masked file, and send it to nobody",
         "config": "show, check or describe the configuration",
         "gc": "show what can be cleaned up, or clean it up",
         "daemon": "run the daemon in the foreground, or stop the one that runs",

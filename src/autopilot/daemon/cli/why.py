@@ -5,6 +5,7 @@ from __future__ import annotations
 from autopilot.daemon.cli import console, door, shape
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.ids import canonical
+from autopilot.schemas.machine import MOVING_STATES
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from autopilot.daemon.desk import Desk
-
-_NEEDS_A_DAEMON = frozenset({"queued", "running", "committed", "publishing"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,19 +29,22 @@ def run(args: argparse.Namespace) -> ExitCode:
     if args.json:
         console.say_json(answer)
     else:
-        needs_daemon = answer["ticket"]["state"] in _NEEDS_A_DAEMON
-        console.say("\n".join(lines(answer, lacks_daemon=needs_daemon and not door.is_daemon_up())))
+        needs_daemon = answer["ticket"]["state"] in MOVING_STATES
+        console.say("\n".join(lines(answer, daemon=door.health() if needs_daemon else None)))
     return ExitCode.OK
 
 
-def lines(answer: Mapping[str, Any], *, lacks_daemon: bool) -> Iterator[str]:
-    """Give the answer as lines of text."""
+def lines(answer: Mapping[str, Any], *, daemon: Mapping[str, Any] | None) -> Iterator[str]:
+    """Give the answer as lines of text; `daemon` is the health of the one that runs."""
     ticket = answer["ticket"]
     reason = console.line(shape.standing(ticket))
     yield f"{ticket['id']} is {ticket['state']}" + (f": {reason}" if reason else "")
-    if lacks_daemon:
+    if ticket["state"] in MOVING_STATES and daemon is None:
         yield "  no daemon is running, so nothing moves"
         yield "      → autopilot on"
+    elif ticket["state"] in MOVING_STATES and (trouble := shape.trouble_of(daemon)):
+        yield "  a daemon is running, and nothing moves"
+        yield from shape.trouble(trouble, indent=6)
     if answer["holds"]:
         yield "held by"
         yield from shape.holds(answer["holds"])

@@ -129,9 +129,18 @@ per_repo_parallel = 3
 launch_stagger_s = 0
 min_free_disk_gib = 0
 min_free_memory_gib = 0
+max_load_per_cpu = 0
 
 [daemon]
 drain_s = 1
+
+[awake]
+enabled = false
+
+[checkup]
+rehearse = false
+baseline_s = 0
+every_s = 0
 
 [sandbox]
 kind = "{sandbox}"

@@ -10,19 +10,20 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_atomically
-from autopilot.daemon import demand
+from autopilot.daemon import agenda, arming, demand
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.digest import render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
 from autopilot.daemon.digest.render import MAX_WAITING
 from autopilot.daemon.gc.report import last_count
 from autopilot.daemon.phase_spend import added_up, of_run
-from autopilot.daemon.results import result_of
-from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
+from autopilot.daemon.results import result_of, sandbox_of
+from autopilot.daemon.store import deliveries, nights, queries_host, queries_runs, queries_tickets
 from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S, micro_usd
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from sqlalchemy import Connection
@@ -31,20 +32,32 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
     from autopilot.daemon.store.engine import Store
+    from autopilot.daemon.trouble import Trouble
     from autopilot.schemas.blocked import Blocked
+    from autopilot.schemas.cell import OpenedKind
+    from autopilot.schemas.checkup import Check
     from autopilot.schemas.ticket import Ticket
 
 DAY_MS = 24 * 3600 * 1000
 
 
-def write(store: Store, paths: Paths, settings: Settings, clock: Clock) -> Path:
+def write(
+    store: Store, paths: Paths, settings: Settings, clock: Clock, *, trouble: Trouble | None = None
+) -> Path:
     """Write the digest of the last 24 hours below the state folder; an older one of the day is replaced.
+
+    Args:
+        store: the queue.
+        paths: where everything is.
+        settings: the configuration.
+        clock: the time.
+        trouble: what keeps the daemon's ticks from ending well.
 
     Returns:
         The Markdown file; the same night lies beside it as JSON.
     """
     now_ms = clock.now_ms()
-    told = night(Desk(store, settings, paths, clock), since_ms=now_ms - DAY_MS)
+    told = night(Desk(store, settings, paths, clock), since_ms=now_ms - DAY_MS, trouble=trouble)
     day = datetime.fromtimestamp(now_ms / MS_PER_S, tz=UTC).astimezone(told.zone)
     target = paths.digests / f"{day:%Y-%m-%d}.md"
     as_json = json.dumps(render.as_json(told), indent=2, sort_keys=True, ensure_ascii=False)
@@ -53,7 +66,7 @@ def write(store: Store, paths: Paths, settings: Settings, clock: Clock) -> Path:
     return target
 
 
-def night(desk: Desk, *, since_ms: int) -> Night:
+def night(desk: Desk, *, since_ms: int, trouble: Trouble | None = None) -> Night:
     """Read everything the digest says, in one snapshot of the queue."""
     now_ms = desk.clock.now_ms()
     with desk.store.read() as conn:
@@ -80,8 +93,24 @@ def night(desk: Desk, *, since_ms: int) -> Night:
                 for ticket in sorted_by[State.QUEUED][:MAX_WAITING]
             },
             blocked=_blocked(conn, desk.paths, now_ms),
+            strays=tuple(
+                (ticket, draft.pr_url or draft.branch) for ticket, draft in queries_runs.stray_drafts(conn)
+            ),
+            trouble=trouble,
+            forced=_forced(desk, since_ms=since_ms, is_on=queries_host.switch(conn).is_on),
             sandbox=desk.settings.sandbox.kind,
+            sandboxes=_sandboxes(conn, desk.paths, now_ms, sorted_by),
+            sleeps=nights.sleeps(conn, since_ms),
+            locks=nights.locks(conn),
+            troubled=agenda.troubled(conn, now_ms),
+            deliveries=deliveries.untold(conn, since_ms),
         )
+
+
+def _forced(desk: Desk, *, since_ms: int, is_on: bool) -> tuple[Check, ...]:
+    """Give what was overruled for this night: the switch is on still, or was turned on in it."""
+    found = arming.last(desk.paths)
+    return found.forced if found is not None and (is_on or found.armed_ms >= since_ms) else ()
 
 
 def _money(conn: Connection, desk: Desk, now_ms: int) -> Money:
@@ -107,6 +136,22 @@ def _blocked(conn: Connection, paths: Paths, now_ms: int) -> dict[str, tuple[Blo
         if result is not None and result.blocked:
             told[ticket] = (*told.get(ticket, ()), *result.blocked)
     return told
+
+
+def _sandboxes(
+    conn: Connection, paths: Paths, now_ms: int, sorted_by: Mapping[State, tuple[Ticket, ...]]
+) -> dict[OpenedKind | None, tuple[str, ...]]:
+    """Give what the runs had; of one that left no draft and told nothing, nothing is said."""
+    drafts, working = (
+        [(each.id, each.run_id) for state in states for each in sorted_by[state] if each.run_id is not None]
+        for states in ((State.PUBLISHED,), (State.RUNNING, State.COMMITTED, State.PUBLISHING))
+    )
+    told: dict[OpenedKind | None, dict[str, None]] = {}
+    for ticket, run_id in dict.fromkeys((*queries_host.ended_lately(conn, now_ms), *drafts, *working)):
+        kind = sandbox_of(paths, ticket, run_id)
+        if kind is not None or (ticket, run_id) in drafts:
+            told.setdefault(kind, {})[ticket] = None
+    return {kind: tuple(tickets) for kind, tickets in told.items()}
 
 
 def _asked(conn: Connection, ticket: Ticket) -> tuple[str, ...]:

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from autopilot.daemon.phase_spend import PhaseSpend
+    from autopilot.daemon.store.deliveries import Delivery
+    from autopilot.daemon.store.nights import LastTime, LockState, Sleep
+    from autopilot.daemon.trouble import Trouble
     from autopilot.schemas.blocked import Blocked
+    from autopilot.schemas.cell import OpenedKind
+    from autopilot.schemas.checkup import Check
     from autopilot.schemas.ticket import Hold, Ticket
 
 
@@ -80,8 +85,24 @@ class Night:
     """For each waiting ticket the names of its holds."""
     blocked: Mapping[str, tuple[Blocked, ...]] = field(default_factory=dict)
     """For each ticket what its latest run tried and was not let do."""
+    strays: tuple[tuple[Ticket, str], ...] = ()
+    """Tickets that were cancelled or failed, and where a draft of each is open still."""
+    trouble: Trouble | None = None
+    """What keeps the daemon's ticks from ending well; the holds are older than that."""
+    forced: tuple[Check, ...] = ()
+    """NO-GO lines that a person overruled when the switch was turned on."""
     sandbox: str = "auto"
-    """What agents and tests are locked up in, as configured."""
+    """What agents and tests are locked up in from now on, as configured."""
+    sandboxes: Mapping[OpenedKind | None, tuple[str, ...]] = field(default_factory=dict)
+    """What the runs of the night and of its drafts had, each with its tickets; None: not recorded."""
+    sleeps: tuple[Sleep, ...] = ()
+    """When the machine slept, and what that cost."""
+    locks: tuple[LockState, ...] = ()
+    """How the sleep locks were taken last."""
+    troubled: tuple[LastTime, ...] = ()
+    """Schedules that failed last, or have missed a date."""
+    deliveries: tuple[Delivery, ...] = ()
+    """What is still to go out through a channel, and what did not go out, or may have."""
 
     @property
     def is_quiet(self) -> bool:

@@ -10,21 +10,24 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
-from autopilot.daemon.next_command import next_command, price_hint
+from autopilot.daemon.delivery import standing
+from autopilot.daemon.digest import machine
+from autopilot.daemon.next_command import close_hint, next_command, price_hint
+from autopilot.schemas.cell import weakness
 from autopilot.schemas.units import MS_PER_S, format_usd
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from autopilot.daemon.digest.night import Draft, Money, Night
+    from autopilot.daemon.store.deliveries import Delivery
     from autopilot.schemas.ticket import Hold, Ticket
 
 MAX_TEXT_CHARS = 500
 _MIB = 1024 * 1024
 MAX_WAITING = 20
 MAX_BLOCKED = 20
-UNCONFINED = "**Sandbox: none**, as configured: agents and tests can reach whatever you can."
-_MARKDOWN_SPECIAL = str.maketrans({char: f"\\{char}" for char in "\\`*_[]<>#|"})
+UNCONFINED = "**Sandbox: none** from now on, as configured: agents and tests can reach whatever you can."
 
 
 def markdown(night: Night) -> str:
@@ -35,16 +38,22 @@ def markdown(night: Night) -> str:
         f"# Digest of {_when(night, night.until_ms)[:10]}",
         f"{_headline(night)} {span}{switch}",
         *([UNCONFINED] if night.sandbox == "none" else ()),
+        *_sandboxes(night),
+        *_trouble(night),
         *_section("Waits on you", (_parked(ticket, night) for ticket in night.parked)),
         *_section("Drafts to review", (_draft(draft) for draft in night.drafts if draft.fate is None)),
+        *_section("Drafts to close", (_stray(*stray) for stray in night.strays)),
         *_section("Failed", (_failed(ticket) for ticket in night.failed)),
         *_section("Holds", (_hold(hold, night) for hold in night.holds)),
+        *_section("Forced", (f"{_plain(line.name)}: {_plain(line.evidence)}" for line in night.forced)),
         *_section("Did not run", _waiting(night)),
         *_section("Under way", (f"{_name(ticket)} is {ticket.state}" for ticket in night.working)),
         *_section("Dealt with already", (_settled(draft) for draft in night.drafts if draft.fate)),
         *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
         *_section("What was blocked", _blocked(night)),
         *_section("Spend", _spend(night.money)),
+        *_section("Not delivered", map(_undelivered, night.deliveries)),
+        *_section("This machine", machine.lines(night)),
         *_section("Disk", _disk(night)),
     ]
     return "\n\n".join(blocks) + "\n"
@@ -77,13 +86,21 @@ def as_json(night: Night) -> dict[str, Any]:
             for name in ("failed", "cancelled", "waiting", "working")
         },
         "held_by": {name: list(holds) for name, holds in night.held_by.items()},
+        "forced": [line.model_dump(mode="json") for line in night.forced],
         "sandbox": night.sandbox,
+        "sandboxes": {kind or "not-recorded": list(tickets) for kind, tickets in night.sandboxes.items()},
+        "strays": [{"ticket": _dump(ticket), "url": where} for ticket, where in night.strays],
+        "trouble": asdict(night.trouble) if night.trouble else None,
         "blocked": {
             name: [each.model_dump(mode="json") for each in told] for name, told in night.blocked.items()
         },
         "holds": [hold.model_dump(mode="json") for hold in night.holds],
         "money": asdict(night.money),
+        "deliveries": [one.shown() for one in night.deliveries],
         "disk": asdict(night.disk) if night.disk else None,
+        "sleeps": [asdict(each) for each in night.sleeps],
+        "awake_locks": [asdict(each) for each in night.locks],
+        "troubled_schedules": [asdict(each) for each in night.troubled],
     }
 
 
@@ -103,6 +120,15 @@ def _headline(night: Night) -> str:
     ]
     told = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
     return (", ".join(told) or "Work is under way") + "."
+
+
+def _sandboxes(night: Night) -> Iterator[str]:
+    """Warn of what runs had, whatever is configured by now."""
+    for kind, tickets in night.sandboxes.items():
+        if told := weakness(kind):
+            more = f" and {len(tickets) - MAX_WAITING} more" if len(tickets) > MAX_WAITING else ""
+            names = ", ".join(tickets[:MAX_WAITING])
+            yield f"**Sandbox: {kind or 'not recorded'}** in runs of {names}{more}: {told}."
 
 
 def _section(title: str, lines: Iterable[str]) -> list[str]:
@@ -139,6 +165,10 @@ def _settled(draft: Draft) -> str:
     return f"{_name(draft.ticket)}: {draft.fate}, {where} ({format_usd(draft.ticket.spent_micro_usd)})"
 
 
+def _stray(ticket: Ticket, where: str) -> str:
+    return f"{_name(ticket)} is {ticket.state}, and its draft is open: {where}\n  → {close_hint(ticket.id)}"
+
+
 def _failed(ticket: Ticket) -> str:
     return f"{_with_reason(ticket)}\n  → `{_command(ticket)}`"
 
@@ -163,6 +193,15 @@ def _hold(hold: Hold, night: Night) -> str:
     scope = "" if hold.scope == "host" else f" ({hold.scope})"
     began = _when(night, hold.since_ms)
     return f"{hold.name}{scope}: {_plain(hold.cause)}, since {began}{until} → {_plain(hold.cure)}"
+
+
+def _trouble(night: Night) -> Iterator[str]:
+    if (trouble := night.trouble) is not None:
+        times = f", {trouble.ticks} times in a row" if trouble.ticks > 1 else ""
+        yield (
+            f"**The daemon's tick fails** since {_when(night, trouble.since_ms)}{times}; the holds are older:"
+            f" {_plain(trouble.reason)} → {_plain(trouble.cure)}"
+        )
 
 
 def _blocked(night: Night) -> Iterator[str]:
@@ -209,13 +248,19 @@ def _disk(night: Night) -> Iterator[str]:
     yield from (f"could not be removed: {_plain(line)}" for line in disk.stays)
 
 
+def _undelivered(one: Delivery) -> str:
+    """Say what did not go out, and why; the ways out of the machine are looked at by doctor."""
+    hint = f" → {_plain(one.hint)}" if one.hint else ""
+    return f"{_plain(standing.sentence(one.shown()))}{hint}"
+
+
 def _name(ticket: Ticket) -> str:
     return f"**{ticket.id}** {_plain(ticket.title)}"
 
 
 def _plain(text: str) -> str:
     """Make a ticket's or an agent's text one line that is neither markup nor a terminal's command."""
-    return one_line(text, max_chars=MAX_TEXT_CHARS).translate(_MARKDOWN_SPECIAL)
+    return one_line(text, max_chars=MAX_TEXT_CHARS).translate(machine.MARKDOWN_SPECIAL)
 
 
 def _when(night: Night, epoch_ms: int) -> str:

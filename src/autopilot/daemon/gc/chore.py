@@ -14,6 +14,7 @@ from autopilot.config.proc import SpawnError
 from autopilot.daemon import demand, schedules
 from autopilot.daemon.children import clean_up_launch
 from autopilot.daemon.store import queries_tickets
+from autopilot.daemon.turns import Turns
 from autopilot.schemas.errors import TicketError
 from autopilot.schemas.events import Event
 from autopilot.schemas.ids import short_id_of
@@ -22,10 +23,11 @@ from autopilot.schemas.units import MS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from autopilot.daemon.schedules import Due
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.supervisor import Supervisor
 
-SCHEDULE = "gc"
+SCHEDULE = schedules.GC
 FIRST_WAIT_S = 600.0
 _LAST_WAIT_S = 24 * 3600.0
 
@@ -35,7 +37,7 @@ class _Errand:
     """What a child was started for: a night, or the worktrees of tickets."""
 
     key: str
-    night: schedules.Due | None = None
+    night: Due | None = None
     tickets: frozenset[str] = frozenset()
 
 
@@ -45,9 +47,10 @@ class Cleaner:
     Only a child that ended well counts: after another, or none, the same is tried again after a while.
     """
 
-    def __init__(self, supervisor: Supervisor) -> None:
-        """Take who watches these children alone: no draining daemon waits for them."""
+    def __init__(self, supervisor: Supervisor, turns: Turns | None = None) -> None:
+        """Take who watches these children alone (no draining daemon waits for them), and what else is due."""
         self._supervisor = supervisor
+        self._turns = Turns() if turns is None else turns
         self._errand: _Errand | None = None
         self._tried: set[str] = set()
         self._wait_s = FIRST_WAIT_S
@@ -71,6 +74,8 @@ class Cleaner:
             return min(due.next_ms, self._not_before_ms)
         key = f"gc-{hashlib.sha256(str(shop.paths.state).encode()).hexdigest()[:8]}"
         if due.is_open:
+            if not self._turns.take(shop, SCHEDULE):
+                return min(due.next_ms, self._turns.look_ms(shop, SCHEDULE))
             self._start(shop, "nightly", _Errand(key, night=due))
         elif untidy := self._untidy(shop):
             self._start(shop, "tidy", _Errand(key, tickets=untidy))
@@ -90,12 +95,13 @@ class Cleaner:
         if watch.ending is None:
             return True
         if not watch.ending.is_success:
-            self._put_off(shop, watch.ending.told)
+            self._put_off(shop, watch.ending.told, errand.night)
         else:
             if errand.night is not None:
                 schedules.settle(shop.store, errand.night)
             self._tried |= errand.tickets
             self._wait_s, self._not_before_ms = FIRST_WAIT_S, 0
+            self._turns.give(shop, SCHEDULE)
         self._supervisor.forget(errand.key)
         self._errand = None
         return False
@@ -104,15 +110,18 @@ class Cleaner:
         try:
             self._supervisor.start(clean_up_launch(shop, errand.key, what))
         except (OSError, SpawnError) as error:
-            self._put_off(shop, str(error))
+            self._put_off(shop, str(error), errand.night)
             return
         self._errand = errand
 
-    def _put_off(self, shop: Shop, reason: str) -> None:
+    def _put_off(self, shop: Shop, reason: str, night: Due | None) -> None:
         """Wait longer each time: what stands in the way of a clean-up may stand there for days."""
         logger("daemon").warning(Event.GC_POSTPONED, reason=reason, wait_s=self._wait_s)
         self._not_before_ms = shop.now_ms() + round(self._wait_s * MS_PER_S)
         self._wait_s = min(2 * self._wait_s, _LAST_WAIT_S)
+        self._turns.give(shop, SCHEDULE, is_done=False)
+        if night is not None:
+            schedules.fail(shop.store, night, reason, retry_ms=self._not_before_ms)
 
     def _untidy(self, shop: Shop) -> frozenset[str]:
         """Name tickets with an open pull request whose worktree is there and was not tried yet.

@@ -38,6 +38,8 @@ class Item:
     run: str | None = None
     parts: tuple[Path, ...] = ()
     size_bytes: int = 0
+    is_let_go: bool = False
+    """A person said that it goes, also where not all of it can be saved."""
     needs_leave: bool = True
     """False for the worktree of an open pull request, which goes without the operator's switch."""
 

@@ -40,6 +40,10 @@ class Refusals:
         known = self._known.get(_key(path))
         return known if known is not None and known.since_ms <= now_ms < known.next_ms else None
 
+    def known(self, path: Path) -> Refusal | None:
+        """Give the last refusal of a thing, whether it is tried again by now or not."""
+        return self._known.get(_key(path))
+
     def note(self, path: Path, reason: str, now_ms: int) -> bool:
         """Write a refusal down; say whether this reason is news."""
         old = self._known.get(_key(path))

@@ -11,20 +11,23 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from autopilot.config.git import Git
+from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
 from autopilot.config.logs import logger
 from autopilot.config.paths import ARTIFACTS, WORKTREE_FILE
 from autopilot.config.removal import begin_removal, finish, remove_tree
+from autopilot.config.rights import give_back
 from autopilot.daemon.gc import standing
 from autopilot.daemon.gc.artifacts import copy_artifacts
 from autopilot.daemon.gc.foreign import strange
 from autopilot.daemon.gc.item import Deed
+from autopilot.daemon.gc.losses import write_down
 from autopilot.daemon.gc.runs import REPOSITORIES, worktree_made_by
 from autopilot.daemon.specs import request_path, verdict_path
 from autopilot.daemon.store import queries_runs
+from autopilot.runner.bundles import UnsavedError
 from autopilot.runner.chronicle import STATE_FILE
 from autopilot.runner.owned import is_made_by, record_of
-from autopilot.runner.salvage import Finding, UnsavedError, salvage
+from autopilot.runner.salvage import Finding, salvage
 from autopilot.runner.state import update_state
 from autopilot.runner.worktree import TRASH
 from autopilot.schemas.errors import AutopilotError, InvariantError, RefusedError, TransientError
@@ -42,12 +45,13 @@ if TYPE_CHECKING:
     from autopilot.daemon.gc.refusals import Refusals
 
 SCRATCH = "gc-git"
+_MAX_NAMED = 5
 
 
 def remove(desk: Desk, item: Item, refusals: Refusals) -> Deed:
     """Remove one thing, or say why it stays."""
     now_ms = desk.clock.now_ms()
-    if (resting := refusals.resting(item.path, now_ms)) is not None:
+    if not item.is_let_go and (resting := refusals.resting(item.path, now_ms)) is not None:
         until = iso_utc(resting.next_ms)
         return Deed(
             item=item, is_removed=False, told=f"{resting.reason}; tried again after {until}", is_news=False
@@ -57,13 +61,21 @@ def remove(desk: Desk, item: Item, refusals: Refusals) -> Deed:
     except TransientError as exc:
         return Deed(item=item, is_removed=False, told=exc.what)
     except (AutopilotError, OSError) as exc:
-        reason = exc.what if isinstance(exc, AutopilotError) else str(exc)
+        reason = _reason(item, exc)
         is_news = refusals.note(item.path, reason, now_ms)
         if is_news:
             logger("gc").warning(Event.WORK_KEPT, path=str(item.path), reason=reason)
         return Deed(item=item, is_removed=False, told=reason, is_news=is_news)
     refusals.forget(item.path)
     return Deed(item=item, is_removed=True)
+
+
+def _reason(item: Item, exc: AutopilotError | OSError) -> str:
+    if isinstance(exc, UnsavedError):
+        named = "; ".join(exc.unsaved()[:_MAX_NAMED])
+        rest = "the rest is saved" if exc.rest is not None else "nothing of it is saved"
+        return f"{named}; {rest}. To let go of it: autopilot gc --let-go {item.run}"
+    return exc.what if isinstance(exc, AutopilotError) else str(exc)
 
 
 def _worktree(desk: Desk, item: Item) -> None:
@@ -73,6 +85,7 @@ def _worktree(desk: Desk, item: Item) -> None:
     aside.parent.mkdir(mode=0o700, exist_ok=True)
     with desk.store.write() as conn:
         _ask_again(desk, conn, item)
+        give_back(item.path)
         item.path.rename(aside)
     try:
         _earlier_worktree(desk, replace(item, path=aside), was=item.path)
@@ -120,8 +133,18 @@ def _save(desk: Desk, item: Item, *, folder: Path | None) -> None:
     """Save what a run left.
 
     Raises:
-        UnsavedError: it could not be.
+        UnsavedError: it could not be, and nobody said that it may go all the same.
+        OSError: what is lost cannot be written down.
     """
+    try:
+        _save_whole(desk, item, folder=folder)
+    except UnsavedError as exc:
+        if not item.is_let_go:
+            raise
+        write_down(desk, item, exc)
+
+
+def _save_whole(desk: Desk, item: Item, *, folder: Path | None) -> None:
     run_dir = desk.paths.run_dir(item.run or "")
     record = record_of(run_dir)
     if record is None or record.ticket_id != item.ticket:
@@ -130,7 +153,12 @@ def _save(desk: Desk, item: Item, *, folder: Path | None) -> None:
         raise UnsavedError(
             "worktree-unknown", f"what {run_dir.name} wrote down of its worktree cannot be believed"
         )
-    git = Git(desk.clock, desk.paths.state / SCRATCH, timeout_s=desk.settings.timeouts.git_s)
+    git = Git(
+        desk.clock,
+        desk.paths.state / SCRATCH,
+        timeout_s=desk.settings.timeouts.git_s,
+        memory_bytes=FOREIGN_MEMORY_BYTES,
+    )
     finding = Finding(
         record=record,
         folder=folder,

@@ -20,7 +20,7 @@ from autopilot.daemon.gc.standing import DAY_MS
 from autopilot.daemon.gc.sweep import claimed
 from autopilot.runner.salvage import RECORD, read_salvage
 from autopilot.schemas.events import Event
-from autopilot.schemas.machine import State
+from autopilot.schemas.machine import FINAL_STATES
 from autopilot.schemas.units import MS_PER_S, iso_utc
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.desk import Desk
     from autopilot.schemas.salvage import Salvage
-
-_OVER = frozenset({State.PUBLISHED, State.FAILED, State.CANCELLED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +102,7 @@ def _all(desk: Desk, conn: Connection) -> Iterator[Saved]:
 
 def _stays(conn: Connection, ticket_id: str) -> str:
     ticket = standing.find(conn, ticket_id)
-    if ticket is None or ticket.state in _OVER:
+    if ticket is None or ticket.state in FINAL_STATES:
         return ""
     return f"the ticket is {ticket.state} and may go on from it"
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import sync_folder
 from autopilot.daemon.store import copies, migrate, present
-from autopilot.daemon.store.damage import SIDECARS, move_aside, openable, translated
+from autopilot.daemon.store.aside import finish, former, moved_aside
+from autopilot.daemon.store.damage import openable, translated
 from autopilot.daemon.store.present import Newer
 from autopilot.daemon.store.restore import flush_copy, tell
 from autopilot.daemon.store.traces import SET_ASIDE, Carried, Traces
@@ -45,18 +46,24 @@ def begin_anew(database: Path, clock: Clock, *, traces: Traces = _NOTHING_LEFT) 
         TransientError: `database-full`; nothing was changed.
     """
     with migrate.sole_seat(database), translated(database), openable(database):
-        for left_over in database.parent.glob(f"{_STAGE}*"):
-            shutil.rmtree(left_over)
-        last = max(traces.last_number, present.last_number(database), _last_of_backups(database))
+        tidy(database)
+        last = max(traces.last_number, present.last_number(former(database)), _last_of_backups(database))
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=database.parent) as folder:
             staged = Path(folder) / database.name
             migrate.make(staged)
             carried = tell(staged, Newer(last_number=last), traces, SET_ASIDE, now_ms=clock.now_ms())
             flush_copy(staged)
-            aside = move_aside(database, clock, why="damaged", parts=("", *SIDECARS))
-            staged.rename(database)
-        sync_folder(database.parent)
+            with moved_aside(database, clock, why="damaged") as aside:
+                staged.rename(database)
+                sync_folder(database.parent)
     return Begun(aside, carried, last)
+
+
+def tidy(database: Path) -> None:
+    """Bring to its end what a kill cut short once a queue was in place; under the daemon's lock."""
+    for left_over in database.parent.glob(f"{_STAGE}*"):
+        shutil.rmtree(left_over)
+    finish(database)
 
 
 def _last_of_backups(database: Path) -> int:

@@ -1,11 +1,10 @@
-"""Says what is wrong with a database file, in errors that name who acts; sets damaged files aside.
+"""Says what is wrong with a database file, in errors that name who acts.
 
 Must not mend anything by itself: a queue that cannot be read is never taken for an empty one.
 """
 
 from __future__ import annotations
 
-import itertools
 import shlex
 import sqlite3
 from contextlib import contextmanager
@@ -13,17 +12,15 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import exc as sa_exc
 
-from autopilot.config.atomic import sync_folder
 from autopilot.config.room import has_no_descriptor, has_no_room, is_full
 from autopilot.daemon.store import copies
 from autopilot.schemas.errors import ConfigError, RefusedError, TransientError
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from autopilot.config.clock import Clock
     from autopilot.daemon.store.copies import Copy
 
 LOCK_SUFFIX = ".lock"
@@ -155,25 +152,3 @@ def _full(database: Path) -> TransientError:
 def _busy(database: Path) -> TransientError:
     what = f"the database {database} stayed locked by another process"
     return TransientError("database-busy", what, hint="try again; `autopilot doctor` names who has it open")
-
-
-def move_aside(database: Path, clock: Clock, *, why: str, parts: Sequence[str]) -> Path:
-    """Move the files of a database whose names end with `parts` into a new folder beside it.
-
-    The database itself must come first: one that is left without its write-ahead log looks whole, and is not.
-    """
-    stamp = f"{why}-{iso_utc(clock.now_ms()).replace(':', '')}"
-    folder = database.parent / stamp
-    for number in itertools.count(2):
-        try:
-            folder.mkdir(mode=0o700)
-            break
-        except FileExistsError:
-            folder = database.parent / f"{stamp}-{number}"
-    for suffix in parts:
-        part = database.with_name(database.name + suffix)
-        if part.exists():
-            part.rename(folder / part.name)
-    sync_folder(folder)  # first the new names, then the end of the old: a power cut between leaves both
-    sync_folder(database.parent)
-    return folder

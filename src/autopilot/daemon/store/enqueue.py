@@ -55,9 +55,15 @@ def insert_ticket(unit: Unit, draft: TicketDraft, *, repo: str, by: str) -> Enqu
     (row,) = _NAME.rows(unit.conn, {"branch": branch, "seen_short_id": short_id})
     if needs:
         unit.conn.execute(insert(DEPENDENCIES), [{"ticket": short_id, "depends_on": need} for need in needs])
-    record(unit, short_id, Trigger.ENQUEUE, (None, State.QUEUED), by=by, reason="")
+    record(unit, short_id, Trigger.ENQUEUE, (None, State.QUEUED), by=by, reason=_whose(draft))
     unit.note(Event.TICKET_ENQUEUED, ticket=ticket_id(short_id), repo=repo)
     return Enqueued(to_ticket(row, needs), is_new=True)
+
+
+def _whose(draft: TicketDraft) -> str:
+    """Say for the history whose words it is made of, where they are not the operator's own."""
+    origin = draft.origin
+    return "" if origin is None else f"written by {origin.author} ({origin.association})"
 
 
 def _by_source(unit: Unit, source_key: str | None) -> Enqueued | None:

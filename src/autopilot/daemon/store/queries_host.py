@@ -70,6 +70,9 @@ _LIVE = select(_PROMISED.label("reserved"), _SPENT.label("spent")).where(IS_LIVE
 _ENDED_LATELY = Prepared(
     select(ATTEMPTS.c.ticket, ATTEMPTS.c.run_id).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
 )
+_CHARGES = Prepared(
+    select(ATTEMPTS.c.finished_ms, ATTEMPTS.c.spent_micro_usd).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
+)
 # A row each: together they are one.
 _SPENDING = Prepared(select(_SETTLED, _LIVE).join_from(_SETTLED, _LIVE, true()))
 
@@ -148,6 +151,12 @@ def ended_lately(conn: Connection, now_ms: int) -> tuple[tuple[str, str], ...]:
     """Name the runs that ended in the last 24 hours, each with its ticket."""
     rows = _ENDED_LATELY.rows(conn, {"since_ms": since_ms(now_ms), "now_ms": now_ms})
     return tuple((ticket_id(row["ticket"]), row["run_id"]) for row in rows)
+
+
+def charges(conn: Connection, now_ms: int) -> tuple[tuple[int, int], ...]:
+    """Give when each run of the last 24 hours ended and what it was charged, the oldest first."""
+    rows = _CHARGES.rows(conn, {"since_ms": since_ms(now_ms), "now_ms": now_ms})
+    return tuple((row["finished_ms"], row["spent_micro_usd"]) for row in rows)
 
 
 def spending(conn: Connection, now_ms: int) -> Spending:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from sqlalchemy import and_, bindparam, func, literal_column, select
+from sqlalchemy import and_, bindparam, func, literal_column, or_, select
 
 from autopilot.daemon.store.mapping import to_attempt, to_publication
 from autopilot.daemon.store.prepared import Prepared, named
@@ -36,6 +36,18 @@ _OPEN_DRAFTS = Prepared(
     select(func.count(PUBLICATIONS.c.ticket.distinct())).where(
         PUBLICATIONS.c.repo == bindparam("name"), IS_OPEN_DRAFT
     )
+)
+# From the few open drafts to their tickets: an index of the states would lead through all that ever failed.
+_STRAY_DRAFTS = Prepared(
+    select(PUBLICATIONS)
+    .join(TICKETS, TICKETS.c.short_id == PUBLICATIONS.c.ticket)
+    .where(
+        IS_OPEN_DRAFT,
+        or_(
+            *(func.coalesce(TICKETS.c.state, "") == ended.value for ended in (State.CANCELLED, State.FAILED))
+        ),
+    )
+    .order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
 )
 _ATTEMPT = Prepared(select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name")))
 _PUBLICATION = Prepared(select(PUBLICATIONS).where(PUBLICATIONS.c.id == bindparam("name")))
@@ -147,6 +159,13 @@ def drafts_of(conn: Connection, repo: str) -> tuple[Publication, ...]:
     mine = and_(PUBLICATIONS.c.repo == repo, IS_OPEN_DRAFT)
     statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
     return tuple(map(to_publication, named(conn.execute(statement))))
+
+
+def stray_drafts(conn: Connection) -> tuple[tuple[Ticket, Publication], ...]:
+    """Give open drafts whose ticket was cancelled or failed: nobody else would tell of them."""
+    found = [to_publication(row) for row in _STRAY_DRAFTS.rows(conn)]
+    owners = {name: ticket(conn, name) for name in {one.ticket_id for one in found}}
+    return tuple((owner, one) for one in found if (owner := owners[one.ticket_id]) is not None)
 
 
 def repos_with_drafts(conn: Connection) -> tuple[str, ...]:

@@ -16,13 +16,14 @@ from autopilot.schemas.machine import FINAL_STATES, State
 from autopilot.schemas.ticket import PRIORITY_LOWEST, PRIORITY_URGENT
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Connection, Select
 
     from autopilot.daemon.store.rows import HistoryEntry
     from autopilot.schemas.ticket import Exchange, Ticket
 
+_AT_ONCE = 200
 _PRIORITIES = range(PRIORITY_URGENT, PRIORITY_LOWEST + 1)
 _ORDER = (TICKETS.c.priority, TICKETS.c.not_before_ms, TICKETS.c.short_id)
 
@@ -72,13 +73,11 @@ def _next_due() -> Select[Any]:
 
 
 _FINAL = sorted(state.value for state in FINAL_STATES)
-_UNFINISHED = sorted(state.value for state in State if state not in FINAL_STATES)
+_UNFINISHED = frozenset(state for state in State if state not in FINAL_STATES)
 # Built once: to build a statement costs more than to run it.
 _TICKET = Prepared(select(TICKETS).where(TICKETS.c.short_id == bindparam("number")))
-_TICKETS_IN = (
-    select(TICKETS)
-    .where(TICKETS.c.state.in_(bindparam("states", expanding=True)))
-    .order_by(TICKETS.c.short_id.desc())
+_IN_STATE = Prepared(
+    select(TICKETS).where(TICKETS.c.state == bindparam("wanted")).order_by(TICKETS.c.short_id)
 )
 _ENDED_SINCE = select(TICKETS).where(
     TICKETS.c.state.in_(_FINAL),
@@ -100,6 +99,11 @@ _DUE_QUEUED_ELSEWHERE = _due(
 _DUE_COMMITTED = Prepared(_due(IS_COMMITTED))
 _NEXT_DUE = Prepared(_next_due())
 _COUNTS = Prepared(select(TICKETS.c.state, func.count().label("number")).group_by(TICKETS.c.state))
+_TICKETS_OF = (
+    select(TICKETS)
+    .where(TICKETS.c.short_id.in_(bindparam("numbers", expanding=True)))
+    .order_by(TICKETS.c.short_id)
+)
 _NEEDS = (
     select(DEPENDENCIES)
     .where(DEPENDENCIES.c.ticket.in_(bindparam("numbers", expanding=True)))
@@ -136,14 +140,23 @@ def tickets(
 ) -> tuple[Ticket, ...]:
     """List tickets by number; with a limit, the newest so many."""
     if states and repo is None and limit is None:
-        found = named(conn.execute(_TICKETS_IN, {"states": [state.value for state in states]}))
-        return _with_dependencies(conn, found[::-1])
-    statement = select(TICKETS).order_by(TICKETS.c.short_id.desc()).limit(limit)
+        return _with_dependencies(conn, _in_states(conn, states))
+    return tuple(each(conn, states=states, repo=repo, limit=limit))
+
+
+def each(
+    conn: Connection, *, states: Collection[State] = (), repo: str | None = None, limit: int | None = None
+) -> Iterator[Ticket]:
+    """List the same, but only so many are in memory at once; the connection is needed to the end."""
+    statement = select(TICKETS.c.short_id).order_by(TICKETS.c.short_id.desc()).limit(limit)
     if states:
         statement = statement.where(TICKETS.c.state.in_([state.value for state in states]))
     if repo is not None:
         statement = statement.where(TICKETS.c.repo == repo)
-    return _with_dependencies(conn, named(conn.execute(statement))[::-1])
+    numbers = conn.execute(statement).scalars().all()[::-1]
+    for begin in range(0, len(numbers), _AT_ONCE):
+        some = {"numbers": numbers[begin : begin + _AT_ONCE]}
+        yield from _with_dependencies(conn, named(conn.execute(_TICKETS_OF, some)))
 
 
 def with_pull_request(conn: Connection, names: Collection[str]) -> tuple[str, ...]:
@@ -203,7 +216,7 @@ def of_night(conn: Connection, since_ms: int) -> tuple[Ticket, ...]:
 
     The moves tell which those are, so that years of ended tickets are not read. Two days of moves are there.
     """
-    going_on = named(conn.execute(_TICKETS_IN, {"states": _UNFINISHED}))
+    going_on = _in_states(conn, _UNFINISHED)
     ended = named(conn.execute(_ENDED_SINCE, {"since_ms": since_ms}))
     return _with_dependencies(conn, sorted((*going_on, *ended), key=lambda row: int(row["short_id"])))
 
@@ -229,6 +242,13 @@ def history(conn: Connection, ticket_id: str) -> tuple[HistoryEntry, ...]:
     """Give every move of a ticket, oldest first."""
     statement = select(HISTORY).where(HISTORY.c.ticket == ids.short_id_of(ticket_id)).order_by(HISTORY.c.id)
     return tuple(to_history(row) for row in named(conn.execute(statement)))
+
+
+def _in_states(conn: Connection, states: Collection[State]) -> list[dict[str, Any]]:
+    """Ask for one state at a time: that statement is built once, which one for any number of them is not."""
+    wanted = frozenset(states)
+    found = [row for state in wanted for row in _IN_STATE.rows(conn, {"wanted": state.value})]
+    return found if len(wanted) == 1 else sorted(found, key=lambda row: int(row["short_id"]))
 
 
 def _with_dependencies(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> tuple[Ticket, ...]:

@@ -10,7 +10,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING
 from autopilot.config.atomic import flush, sync_folder
 from autopilot.config.logs import logger
 from autopilot.daemon.store import copies, migrate, present
+from autopilot.daemon.store.aside import former, is_anything_there, moved_aside
 from autopilot.daemon.store.copies import Copy
-from autopilot.daemon.store.damage import SIDECARS, is_damage, move_aside
+from autopilot.daemon.store.damage import is_damage
 from autopilot.daemon.store.traces import RESTORE, Carried, Traces, carry
 from autopilot.schemas.errors import ConfigError, RefusedError
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from autopilot.config.clock import Clock
     from autopilot.daemon.store.present import Newer
@@ -65,12 +67,12 @@ def restore(database: Path, clock: Clock, *, source: Path | None, traces: Traces
         chosen = source or _newest(database)
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=database.parent) as folder:
             staged = _staged(chosen, Path(folder) / database.name)
-            newer = present.newer_than(staged.path, database)
+            newer = present.newer_than(staged.path, former(database))
             carried = tell(staged.path, newer, traces, RESTORE, now_ms=clock.now_ms())
             flush_copy(staged.path)
-            aside = _moved_aside(database, clock)
-            staged.path.rename(database)
-        sync_folder(database.parent)
+            with _moved_aside(database, clock) as aside:
+                staged.path.rename(database)
+                sync_folder(database.parent)
     logger("store").warning(Event.STORE_RESTORED, path=str(chosen), tickets=staged.tickets)
     found = Copy(chosen, staged.size_bytes, copies.taken_ms(chosen), staged.schema, staged.rows, "")
     return Restored(found, aside, newer, carried)
@@ -129,10 +131,9 @@ def tell(path: Path, newer: Newer, traces: Traces, occasion: Occasion, *, now_ms
     return carried
 
 
-def _moved_aside(database: Path, clock: Clock) -> Path | None:
+def _moved_aside(database: Path, clock: Clock) -> AbstractContextManager[Path | None]:
     """Move away what is there, also logs whose database is gone; the lock stays, for we sit on it."""
-    parts = [suffix for suffix in ("", *SIDECARS) if database.with_name(database.name + suffix).exists()]
-    return move_aside(database, clock, why="replaced", parts=parts) if parts else None
+    return moved_aside(database, clock, why="replaced") if is_anything_there(database) else nullcontext()
 
 
 def flush_copy(path: Path) -> None:

@@ -13,7 +13,15 @@ from sqlalchemy import and_, delete, or_, select, text
 
 from autopilot.daemon.store import queries_host, steps
 from autopilot.daemon.store.tables import ATTEMPTS, DEPENDENCIES, EXCHANGES, HISTORY, TICKETS
-from autopilot.daemon.store.tables_host import FIRINGS, GATES, IS_OPEN_DRAFT, LEDGER, PUBLICATIONS
+from autopilot.daemon.store.tables_host import (
+    DELIVERIES,
+    FIRINGS,
+    GATES,
+    IS_OPEN_DRAFT,
+    LEDGER,
+    PUBLICATIONS,
+    SLEEPS,
+)
 from autopilot.schemas.machine import FINAL_STATES
 
 if TYPE_CHECKING:
@@ -111,7 +119,21 @@ def tickets(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> B
     return Batch(len(free), (state + 1, -1) if state + 1 < len(_FINAL) else None)
 
 
-SWEEPS: Sequence[Sweep] = (history, ledger, firings, tickets)
+def asleep(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> Batch:
+    """Remove what is known of sleep before the cut-off of moves. There are a few rows a day."""
+    del cursor, limit
+    gone = conn.execute(delete(SLEEPS).where(SLEEPS.c.started_ms < cutoffs.history_ms))
+    return Batch(gone.rowcount, None)
+
+
+def delivered(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> Batch:
+    """Remove what went out, or did not, before the cut-off of moves. There are a few rows a day."""
+    del cursor, limit
+    gone = conn.execute(delete(DELIVERIES).where(DELIVERIES.c.ended_ms < cutoffs.history_ms))
+    return Batch(gone.rowcount, None)
+
+
+SWEEPS: Sequence[Sweep] = (history, ledger, firings, asleep, delivered, tickets)
 
 
 def free_pages(conn: Connection) -> int:

@@ -154,7 +154,7 @@ def _live_attempt(unit: Unit, seen: Ticket, report: RunReport) -> Attempt:
 def _charge(attempt: Attempt, report: RunReport) -> budget.Charge:
     reserved, recorded = attempt.reserved_micro_usd, attempt.spent_micro_usd
     if isinstance(report, Loss):
-        has_run = report.cause != "never-started"
+        has_run, recorded = report.cause != "never-started", max(recorded, report.told_micro_usd)
         return budget.charge(reserved=reserved, recorded=recorded, usage=None, has_run=has_run)
     return budget.charge(reserved=reserved, recorded=recorded, usage=report.usage)
 

@@ -166,6 +166,68 @@ FIRINGS = Table(
     Column("fired_ms", _MS, nullable=False),
 )
 
+SLEEPS = Table(
+    "sleeps",
+    METADATA,
+    Column("started_ms", _MS, primary_key=True, autoincrement=False),
+    Column("slept_ms", _MS, nullable=False),
+    Column("lost_ms", _MS, nullable=False),
+    Column("runs", JSON, nullable=False),
+)
+
+SCHEDULES = Table(
+    "schedules",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("due_ms", _MS, nullable=False),
+    Column("ended_ms", _MS, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("next_ms", _MS, nullable=False),
+)
+
+AWAKE_LOCKS = Table(
+    "awake_locks",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("warning", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("since_ms", _MS, nullable=False),
+)
+
+DELIVERIES = Table(
+    "deliveries",
+    METADATA,
+    Column("id", ROW_ID, primary_key=True, autoincrement=True),
+    Column("subject", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("ticket", Text),
+    Column("text", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("tries", Integer, nullable=False, server_default="0"),
+    Column("not_before_ms", _MS, nullable=False),
+    Column("code", Text, nullable=False, server_default=""),
+    Column("reason", Text, nullable=False, server_default=""),
+    Column("hint", Text, nullable=False, server_default=""),
+    Column("created_ms", _MS, nullable=False),
+    Column("started_ms", _MS),
+    Column("ended_ms", _MS),
+    UniqueConstraint("subject", "channel", name="ux_deliveries_once"),
+    CheckConstraint(
+        "state IN ('waiting','sending','sent','refused','failed','unsure')", name="ck_deliveries_state"
+    ),
+    CheckConstraint("(state IN ('waiting','sending')) = (ended_ms IS NULL)", name="ck_deliveries_ended"),
+    Index(
+        "ix_deliveries_open",
+        "not_before_ms",
+        sqlite_where=text("ended_ms IS NULL"),
+        postgresql_where=text("ended_ms IS NULL"),
+    ),
+    Index("ix_deliveries_ended", "ended_ms"),
+)
+
 # See the end of `tables.py`.
 IS_LIVE_PUBLICATION = PUBLICATIONS.c.state == literal_column("'running'")
 IS_OPEN_DRAFT = PUBLICATIONS.c.pr_state == literal_column("'open'")

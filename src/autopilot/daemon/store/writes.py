@@ -225,19 +225,14 @@ def sync_holds(store: Store, holds: Sequence[Hold]) -> HoldChanges:
     return HoldChanges(started, ended)
 
 
-def fire_once(store: Store, schedule: str, nominal_ms: int) -> bool:
+def fire(unit: Unit, schedule: str, nominal_ms: int) -> bool:
     """Enter that a schedule fires for an instant (UTC epoch ms); True for exactly one caller."""
-
-    def work(unit: Unit) -> bool:
-        mine = (FIRINGS.c.schedule == schedule) & (FIRINGS.c.nominal_ms == nominal_ms)
-        if unit.conn.execute(FIRINGS.select().where(mine)).first() is not None:
-            return False
-        unit.conn.execute(
-            insert(FIRINGS).values(schedule=schedule, nominal_ms=nominal_ms, fired_ms=unit.now_ms)
-        )
-        return True
-
-    return in_one(store, work)
+    mine = (FIRINGS.c.schedule == schedule) & (FIRINGS.c.nominal_ms == nominal_ms)
+    if unit.conn.execute(FIRINGS.select().where(mine)).first() is not None:
+        return False
+    row = {"schedule": schedule, "nominal_ms": nominal_ms, "fired_ms": unit.now_ms}
+    unit.conn.execute(insert(FIRINGS).values(row))
+    return True
 
 
 def _is_publication(publication_id: str, fence: int) -> ColumnElement[bool]:

@@ -22,7 +22,7 @@ def test_an_account_that_may_administer_the_machine_is_warned_of(
     uid: int, groups: list[str], named: str
 ) -> None:
     check = account(uid, groups)
-    assert check.finding == "warning"
+    assert check.verdict == "warning"
     assert not check.blocks
     assert named in check.evidence
     (page,) = [word for word in check.cure.split() if word.startswith("docs/")]
@@ -32,7 +32,7 @@ def test_an_account_that_may_administer_the_machine_is_warned_of(
 
 
 def test_an_account_that_administers_nothing_is_well() -> None:
-    assert account(1000, ["people", "audio"]).finding == "ok"
+    assert account(1000, ["people", "audio"]).verdict == "go"
 
 
 def test_our_own_account_is_judged() -> None:

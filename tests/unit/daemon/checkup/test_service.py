@@ -10,12 +10,15 @@ from autopilot.config import handed
 from autopilot.config.load import load
 from autopilot.config.paths import Paths, paths_below
 from autopilot.config.settings import Settings
-from autopilot.daemon.checkup.check import Check, Finding
+from autopilot.daemon import installing
+from autopilot.daemon.checkup import versions
+from autopilot.daemon.checkup.check import Check, CheckVerdict
 from autopilot.daemon.checkup.service import service
 from autopilot.launchd import keeper, systemd_units
 from autopilot.launchd.keeper import Standing
 from autopilot.launchd.systemctl import Systemctl
 from tests.support.clock import FakeClock
+from tests.support.scenes import scene
 
 CONFIG = """
 default_agent = "claude"
@@ -52,6 +55,28 @@ def manager(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Manager:
     return found
 
 
+def looked_at_units(home: Path) -> list[Check]:
+    return list(versions.units(scene(home, CONFIG)))
+
+
+def test_unit_files_that_install_would_write_otherwise_are_named_with_the_command(
+    tmp_path: Path, manager: Manager
+) -> None:
+    (line,) = looked_at_units(tmp_path)
+    assert (line.name, line.verdict, line.cure) == ("units", "warning", "autopilot install")
+    assert manager.daemon_file in line.evidence
+    wanted = installing.service_of(paths_below(tmp_path), load(paths_below(tmp_path)))
+    for name, content in manager.files(wanted).items():
+        (manager.folder / name).write_bytes(content)
+    (line,) = looked_at_units(tmp_path)
+    assert line.verdict == "go", line
+
+
+def test_without_a_service_there_is_nothing_to_say_of_its_files(tmp_path: Path, manager: Manager) -> None:
+    (manager.folder / manager.daemon_file).unlink()
+    assert looked_at_units(tmp_path) == []
+
+
 def install(manager: Manager, home: Path) -> None:
     manager.folder.mkdir(parents=True, exist_ok=True)
     unit = f'{systemd_units.HEAD}\nEnvironment="AUTOPILOT_HOME={home}"\n'
@@ -74,24 +99,24 @@ def test_an_agent_that_only_the_terminal_can_sign_in_is_no_go_with_the_command(
     manager: Manager, tmp_path: Path
 ) -> None:
     state, agent = looked(tmp_path)
-    assert (state.finding, agent.finding) == (Finding.OK, Finding.BLOCKED)
+    assert (state.verdict, agent.verdict) == (CheckVerdict.GO, CheckVerdict.NO_GO)
     assert agent.cure == "autopilot install --pass ANTHROPIC_API_KEY"
     assert "only in this terminal" not in repr(agent)
 
 
 def test_what_was_handed_over_or_the_manager_knows_is_go(manager: Manager, tmp_path: Path) -> None:
     manager.known = frozenset({"CLAUDE_CODE_OAUTH_TOKEN"})
-    assert [line.finding for line in looked(tmp_path)] == [Finding.OK]
+    assert [line.verdict for line in looked(tmp_path)] == [CheckVerdict.GO]
     manager.known = frozenset()
     handed.write(handed.file_beside(paths_below(tmp_path).config_file), {"ANTHROPIC_API_KEY": "x"})
-    assert [line.finding for line in looked(tmp_path)] == [Finding.OK]
+    assert [line.verdict for line in looked(tmp_path)] == [CheckVerdict.GO]
 
 
 def test_a_manager_that_is_away_and_another_folders_service_are_warnings(
     manager: Manager, tmp_path: Path
 ) -> None:
     manager.away = "the user manager of systemd cannot be reached"
-    assert [line.finding for line in looked(tmp_path)] == [Finding.WARNING]
+    assert [line.verdict for line in looked(tmp_path)] == [CheckVerdict.WARNING]
     install(manager, tmp_path / "another")
     (line,) = looked(tmp_path)
     assert "another folder" in line.evidence

@@ -60,3 +60,25 @@ def test_a_variable_that_the_agent_would_not_see_is_not_enough(
 ) -> None:
     monkeypatch.setenv("AWS_PROFILE", "work")
     assert configured.agent("claude", settings(tmp_path)).blocks
+
+
+@pytest.mark.parametrize(
+    ("extra", "cell", "is_kept"),
+    [("", "", True), ('broker = "off"\n', "", False), ("", '[sandbox]\nkind = "none"\n', False)],
+)
+def test_where_the_credential_is_during_a_run_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, extra: str, cell: str, *, is_kept: bool
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "made-up")
+    settings(tmp_path)
+    written = tmp_path / "config.toml"
+    written.write_text(f"{written.read_text()}{extra}{cell}")
+    (check,) = configured.key_kept("claude", load(paths_below(tmp_path)))
+    assert (check.name, check.blocks) == ("key of claude", False)
+    assert ("stays outside of its cell" in check.evidence) is is_kept
+    assert "ANTHROPIC_API_KEY" in check.evidence
+    assert "made-up" not in check.evidence
+
+
+def test_nothing_is_told_of_a_credential_that_is_not_there(tmp_path: Path) -> None:
+    assert list(configured.key_kept("claude", settings(tmp_path))) == []

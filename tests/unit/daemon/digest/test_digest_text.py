@@ -11,6 +11,7 @@ import pytest
 
 from autopilot.daemon.digest import render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
+from autopilot.daemon.store.nights import LastTime, LockState, Sleep
 from autopilot.schemas.blocked import Blocked
 from autopilot.schemas.machine import State, WaitingFor
 from autopilot.schemas.ticket import Hold, Ticket
@@ -223,3 +224,48 @@ def test_of_many_blocked_attempts_the_digest_names_the_first() -> None:
     text = render.markdown(replace(QUIET, blocked={"T-3": many}))
     assert text.count("network: GET") == render.MAX_BLOCKED
     assert "and 10 more kinds" in text
+
+
+@pytest.mark.covers("G04")
+@pytest.mark.field_report("DMN-035", "DMN-036", "DMN-015")
+def test_it_says_when_the_machine_slept_what_that_cost_and_what_is_wrong_with_the_machine() -> None:
+    hour = 3_600_000
+    night = replace(
+        QUIET,
+        sleeps=(
+            Sleep(started_ms=SINCE, slept_ms=2 * hour, lost_ms=hour, runs=("T-1-a1-0badcafe",)),
+            Sleep(started_ms=SINCE + 3 * hour, slept_ms=hour, lost_ms=0, runs=()),
+        ),
+        locks=(
+            LockState(name="run", kind="none", warning="awake-no-bus", detail="no *bus*", since_ms=SINCE),
+            LockState(name="night", kind="systemd", warning="", detail="", since_ms=SINCE),
+        ),
+        troubled=(
+            LastTime(name="backup", due_ms=0, ended_ms=SINCE, outcome="failed", detail="no room", next_ms=1),
+            LastTime(name="digest", due_ms=SINCE, ended_ms=SINCE, outcome="done", detail="", next_ms=1),
+        ),
+    )
+    _, told = render.markdown(night).split("## This machine\n\n")
+    assert told.splitlines() == [
+        "- it slept 2 times, 3h 00m in all; 1h 00m of it in hours for tickets",
+        "- asleep from 2025-12-29 09:20 UTC for 2h 00m, through T-1-a1-0badcafe",
+        "- asleep from 2025-12-29 12:20 UTC for 1h 00m",
+        (
+            "- no sleep lock beside runs since 2025-12-29 09:20 UTC:"
+            " awake-no-bus: no \\*bus\\* → `autopilot doctor`"
+        ),
+        "- backup failed at 2025-12-29 09:20 UTC: no room",
+        "- digest was last for 2025-12-29 09:20 UTC",
+    ]
+    as_json = render.as_json(night)
+    assert [each["lost_ms"] for each in as_json["sleeps"]] == [hour, 0]
+    assert as_json["awake_locks"][0]["warning"] == "awake-no-bus"
+    assert [each["name"] for each in as_json["troubled_schedules"]] == ["backup", "digest"]
+    assert "This machine" not in render.markdown(QUIET)
+
+
+def test_a_machine_that_never_came_to_rest_is_told_of_in_a_few_lines() -> None:
+    sleeps = tuple(Sleep(started_ms=SINCE + n, slept_ms=60_000, lost_ms=0, runs=()) for n in range(500))
+    lines = render.markdown(replace(QUIET, sleeps=sleeps)).splitlines()
+    assert "- and 490 times more" in lines
+    assert len(lines) < 30

@@ -1,0 +1,99 @@
+"""Whether a repository's remote answers, and whether a branch of ours could be pushed to it.
+
+The push is tried by a child of the publisher's part: the forge's token is in nobody else's reach. Must not
+change anything there.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autopilot.config import proc
+from autopilot.config.git import Git, GitError
+from autopilot.config.plain import one_line
+from autopilot.daemon import children, specs
+from autopilot.daemon.checkup.check import Check, blocked, ok
+from autopilot.schemas.publication import PushTrialReport, PushTrialSpec
+
+if TYPE_CHECKING:
+    from autopilot.config.repository import Repo
+    from autopilot.daemon.checkup.probe import Limit
+    from autopilot.daemon.checkup.scene import Scene
+
+BRANCH = "autopilot/rehearsal"
+_REMOTE_S = 15.0
+_SHOWN_SHA = 12
+_START_S = 15.0
+"""What the child itself may take, beside the remote."""
+
+
+def answers(repo: Repo, scene: Scene, limit: Limit) -> Check:
+    """Ask the remote for the tip of the base branch."""
+    label = f"repository {repo.name}"
+    git = Git(
+        scene.clock,
+        scratch=scene.paths.state,
+        timeout_s=_REMOTE_S,
+        grace_s=1.0,
+        user_config=True,
+        should_stop=limit.should_stop,
+    )
+    wanted = f"refs/heads/{repo.base}" if repo.base else "HEAD"
+    try:
+        answer = git.run("ls-remote", "--", repo.fetch_from, wanted, cwd=scene.paths.state)
+    except GitError as error:
+        return blocked(label, error.what, error.hint or f"try: git ls-remote {repo.fetch_from}")
+    if not answer.strip():
+        return blocked(label, f"the remote has no {wanted}", "set base to a branch that exists")
+    return ok(label, f"{repo.fetch_from} answers; {wanted} is {answer[:_SHOWN_SHA].decode()}")
+
+
+def takes_our_branch(repo: Repo, scene: Scene, limit: Limit) -> Check:
+    """Have a push tried."""
+    label = f"push to {repo.name}"
+    with tempfile.TemporaryDirectory(prefix="autopilot-push-") as name:
+        folder = Path(name)
+        report = _tried(_spec(repo, scene, folder), folder, scene, limit)
+    if isinstance(report, str):
+        return blocked(label, report, f"try: git push --dry-run {repo.push_to} HEAD:refs/heads/{BRANCH}")
+    if report.ok:
+        return ok(label, f"{repo.push_to} would take a branch autopilot/…")
+    return blocked(label, f"{report.message} [{report.code}]", report.hint or "ask again when it answers")
+
+
+def _spec(repo: Repo, scene: Scene, folder: Path) -> PushTrialSpec:
+    return PushTrialSpec(
+        id=f"try-{repo.name}",
+        report=folder / "report.json",
+        workdir=folder / "work",
+        forge=specs.forge_spec(repo, scene.paths),
+        branch=BRANCH,
+        wall_s=_REMOTE_S,
+    )
+
+
+def _tried(spec: PushTrialSpec, folder: Path, scene: Scene, limit: Limit) -> PushTrialReport | str:
+    """Let a child of the publisher's part try it; a text says why nothing is known."""
+    file, output = folder / "spec.json", folder / "output"
+    file.write_text(spec.model_dump_json(), encoding="utf-8")
+    argv, env = children.push_trial(file, key=spec.id)
+    ended = proc.run(
+        argv,
+        cwd=folder,
+        env=env,
+        output=output,
+        clock=scene.clock,
+        wall_s=_REMOTE_S + _START_S,
+        grace_s=spec.kill_grace_s,
+        should_stop=limit.should_stop,
+    )
+    try:
+        return PushTrialReport.model_validate_json(spec.report.read_bytes())
+    except (OSError, ValidationError):
+        if ended.stopped:
+            return f"the publisher was stopped before it knew: {ended.stopped}"
+        return f"the publisher said nothing: {one_line(ended.spawn_error or ended.tail)}"

@@ -1,0 +1,178 @@
+"""Looks the machine over while the daemon is on, by a child, and makes holds of what says NO-GO.
+
+The look is off the loop's thread, time-boxed, and in the daemon's own surroundings: what a terminal can sign
+in with, a service may not. Must not judge a line itself, and must not keep a ticket waiting because it could
+not look. Source: docs/decisions/0148.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from autopilot.config.atomic import make_folder
+from autopilot.config.foreign_file import UnreadableError, read_plain
+from autopilot.config.logs import logger
+from autopilot.config.proc import SpawnError
+from autopilot.daemon import arming, children
+from autopilot.daemon.store import queries_host, queries_tickets
+from autopilot.schemas.checkup import HOST, Checkup
+from autopilot.schemas.events import Event
+from autopilot.schemas.ticket import Hold
+from autopilot.schemas.units import MS_PER_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from autopilot.daemon.shop import Shop
+    from autopilot.daemon.supervisor import Supervisor
+    from autopilot.schemas.checkup import Check
+
+CHECK_UP = "check-up"
+"""The hold of the moments before the first answer."""
+_FOLDER = "checkup"
+_FIRST_ANSWER_S = 45.0
+"""So long a launch waits for the first look after the switch was turned on, and no longer."""
+_AGAIN_S = 60.0
+"""While something says NO-GO it is asked again this soon."""
+_MAX_BYTES = 4 * 1024 * 1024
+
+
+class Probing:
+    """What this daemon has seen. A restart forgets it, and looks again.
+
+    Its own times are seconds that count sleep and follow no clock that is set.
+    """
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        """Take who watches the child alone: no draining daemon waits for it."""
+        self._supervisor = supervisor
+        self._key: str | None = None
+        self._asked_s: float | None = None
+        self._has_answered = False
+        self._on_since_s: float | None = None
+        self._blocking: tuple[Check, ...] = ()
+
+    def __call__(self, shop: Shop) -> int | None:
+        """Take up what was found, and look again when it is time; gives when to come back (UTC epoch ms)."""
+        is_news = self._take_up(shop)
+        if not self._is_on(shop):
+            self._on_since_s, self._blocking = None, ()
+            return None
+        if self._on_since_s is None:
+            self._on_since_s, self._asked_s, self._has_answered = shop.clock.elapsed_s(), None, False
+        left_s = self._left_s(shop)
+        if self._key is None and left_s is not None and left_s <= 0:
+            self._look(shop)
+            left_s = None if self._has_answered else _FIRST_ANSWER_S
+        if is_news:
+            return shop.now_ms()
+        return None if left_s is None else shop.now_ms() + round(max(0.0, left_s) * MS_PER_S)
+
+    def holds(self, shop: Shop) -> tuple[Hold, ...]:
+        """Give what keeps runs from starting by what was seen; what a person has overruled does not."""
+        now_ms, patience_s = shop.now_ms(), self._patience_s(shop)
+        if patience_s > 0:
+            cause = "the machine is looked over before the first run starts"
+            until_ms = now_ms + round(patience_s * MS_PER_S)
+            cure = "clears by itself"
+            return (
+                Hold(name=CHECK_UP, scope=HOST, cause=cause, since_ms=now_ms, cure=cure, clears_ms=until_ms),
+            )
+        if not self._blocking:
+            return ()
+        forced = {line.name for line in arming.forced(shop.paths)}
+        return tuple(
+            Hold(
+                name=line.hold,
+                scope=line.scope,
+                cause=f"{line.name}: {line.evidence}",
+                since_ms=now_ms,
+                cure=line.cure,
+            )
+            for line in self._blocking
+            if line.name not in forced
+        )
+
+    def close(self) -> None:
+        """End the child: nobody waits for its answer any more."""
+        self._supervisor.stop_all("the daemon stops")
+        if self._key is not None:
+            self._supervisor.forget(self._key)
+
+    def _is_on(self, shop: Shop) -> bool:
+        if not shop.settings.checkup.every_s:
+            return False
+        with shop.store.read() as conn:
+            return queries_host.switch(conn).may_launch(shop.now_ms())
+
+    def _patience_s(self, shop: Shop) -> float:
+        """Give the seconds for which a launch still waits for the first answer."""
+        if not shop.settings.checkup.every_s or self._has_answered:
+            return 0.0
+        now_s = shop.clock.elapsed_s()
+        return _FIRST_ANSWER_S - (now_s - (now_s if self._on_since_s is None else self._on_since_s))
+
+    def _left_s(self, shop: Shop) -> float | None:
+        """Give the seconds until the next look: none at first, then for as long as somebody waits."""
+        if self._asked_s is None:
+            return 0.0
+        with shop.store.read() as conn:
+            agent = shop.settings.default_agent
+            waiting = queries_tickets.candidates(conn, shop.now_ms(), default_agent=agent, limit=1)
+        if not waiting:
+            return None
+        every_s = shop.settings.checkup.every_s
+        pause_s = min(_AGAIN_S, every_s) if self._blocking else every_s
+        return self._asked_s + pause_s - shop.clock.elapsed_s()
+
+    def _look(self, shop: Shop) -> None:
+        self._asked_s = shop.clock.elapsed_s()
+        key = _key(shop)
+        folder = shop.paths.state / _FOLDER
+        try:
+            make_folder(folder)
+            _report(shop).unlink(missing_ok=True)
+            self._supervisor.start(children.checkup_launch(key, _report(shop)))
+        except (OSError, SpawnError) as error:
+            logger("daemon").warning(Event.CHECKUP_FAILED, reason=str(error))
+            self._has_answered = True
+            return
+        self._key = key
+
+    def _take_up(self, shop: Shop) -> bool:
+        """Read what the child found, once it has ended; say whether it has."""
+        if self._key is None:
+            return False
+        watch = self._supervisor.get(self._key)
+        if watch is not None and watch.ending is None:
+            return False
+        self._supervisor.forget(self._key)
+        self._key, self._has_answered = None, True
+        try:
+            found = Checkup.model_validate_json(read_plain(_report(shop), max_bytes=_MAX_BYTES))
+        except (UnreadableError, ValidationError) as error:
+            told = watch.ending.told if watch is not None and watch.ending is not None else "it is gone"
+            logger("daemon").warning(Event.CHECKUP_FAILED, reason=f"{told}; {error}")
+            return True
+        self._tell(found)
+        self._blocking = tuple(line for line in found.checks if line.blocks and line.hold)
+        return True
+
+    def _tell(self, found: Checkup) -> None:
+        before = {(line.name, line.scope) for line in self._blocking}
+        for line in found.checks:
+            if line.blocks and line.hold and (line.name, line.scope) not in before:
+                facts = {"line": line.name, "scope": line.scope, "evidence": line.evidence}
+                logger("daemon").warning(Event.CHECKUP_REFUSED, hint=line.cure, **facts)
+
+
+def _report(shop: Shop) -> Path:
+    return shop.paths.state / _FOLDER / "look.json"
+
+
+def _key(shop: Shop) -> str:
+    """Name the child and the mark of its tree; another daemon on this machine must have another."""
+    return f"checkup-{hashlib.sha256(str(shop.paths.state).encode()).hexdigest()[:8]}"

@@ -1,0 +1,280 @@
+"""The digest and reports of drafts go out once, and whatever becomes of them holds nothing up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from autopilot.config.proc import SpawnError
+from autopilot.daemon import transitions_publish
+from autopilot.daemon.delivery import outbox
+from autopilot.daemon.delivery.courier import MOST_TRIES
+from autopilot.daemon.store import queries_runs, writes
+from autopilot.schemas.delivery import ChannelSpec
+from autopilot.schemas.machine import State
+from autopilot.schemas.publication import PublishOutcome
+from tests.support import queue, words
+from tests.support.couriers import KILLED, Errands
+from tests.support.shop import Stage
+
+Make = Callable[..., Errands]
+HOUR_S = 3600
+
+
+def published(stage: Stage) -> str:
+    return queue.publish(stage.store, queue.commit(stage.store, queue.add(stage.store, "Say it"))).id
+
+
+class TestDigest:
+    @pytest.mark.covers("G05")
+    def test_it_goes_out_once_it_is_written_through_each_channel_that_is_named(
+        self, make_errands: Make
+    ) -> None:
+        errands = make_errands('report_channels = ["team", "desk"]\n')
+        assert not errands.supervisor.launches, "the first daemon of all had no night"
+        errands.morning()
+        team, desk = errands.specs()
+        assert isinstance(team.to, ChannelSpec)
+        assert isinstance(desk.to, ChannelSpec)
+        assert (team.to.kind, team.to.credential) == ("webhook", "team-hook")
+        assert (desk.to.kind, desk.to.argv) == ("command", ("mail", "pat"))
+        assert team.text == desk.text
+        assert team.text.startswith("autopilot: digest of 2026-01-0")
+        assert str(errands.stage.paths.state) in team.roots
+        for launch in errands.supervisor.launches:
+            assert launch.argv[-3:-1] == ("autopilot.publish", "deliver")
+        errands.ends("sent", nth=0)
+        errands.ends("sent", nth=1)
+        assert errands.states() == ["sent", "sent"]
+        for _ in range(3):
+            errands.loop.tick()
+        assert len(errands.supervisor.launches) == 2
+        errands.morning()
+        assert len(errands.supervisor.launches) == 4
+
+    def test_without_a_channel_nothing_is_started_and_nothing_is_kept(self, make_errands: Make) -> None:
+        errands = make_errands("")
+        errands.morning()
+        assert list(errands.stage.paths.digests.glob("*.md"))
+        assert not errands.supervisor.launches
+        assert errands.all() == []
+
+    @pytest.mark.covers("G10")
+    @pytest.mark.parametrize(
+        ("language", "words"),
+        [("de", "autopilot: Bericht vom"), ("tr", "özeti"), ("de-AT", "Bericht"), ("fi", "digest of")],
+    )
+    def test_it_is_written_in_the_operators_language(
+        self, make_errands: Make, language: str, words: str
+    ) -> None:
+        errands = make_errands(f'report_channels = ["team"]\noutput_language = "{language}"\n')
+        errands.morning()
+        assert words in errands.specs()[0].text
+
+
+@pytest.mark.covers("G07")
+class TestDraft:
+    CONFIG = 'report_channels = ["team"]\nreport_drafts = true\n'
+
+    def test_each_is_told_once_after_it_was_opened(self, make_errands: Make) -> None:
+        errands = make_errands(self.CONFIG)
+        errands.loop.tick()
+        assert errands.all() == []
+        name = published(errands.stage)
+        errands.loop.tick()
+        (spec,) = errands.specs()
+        assert spec.text.startswith(f"autopilot: a draft is open for {name} Say it\n")
+        assert "https://forge.test/pr/1" in spec.text
+        assert "Cost: $1.00" in spec.text
+        assert "Gates: " in spec.text
+        errands.ends("sent")
+        errands.restart()
+        for _ in range(3):
+            errands.loop.tick()
+        assert not errands.supervisor.launches
+        assert [(one.kind, one.ticket, one.state) for one in errands.all()] == [("draft", name, "sent")]
+
+    def test_by_default_none_is_told(self, make_errands: Make) -> None:
+        errands = make_errands()
+        published(errands.stage)
+        errands.loop.tick()
+        assert errands.all() == []
+
+    def test_one_of_the_day_before_is_not_told_any_more(self, make_errands: Make) -> None:
+        errands = make_errands(self.CONFIG)
+        published(errands.stage)
+        errands.stage.clock.advance(25 * HOUR_S)
+        errands.courier(errands.stage.shop)
+        assert errands.all() == []
+
+    def test_a_branch_without_a_pull_request_is_none(self, make_errands: Make) -> None:
+        errands = make_errands(self.CONFIG)
+        stage = errands.stage
+        ticket = queue.commit(stage.store, queue.add(stage.store, "Say it"))
+        live = transitions_publish.begin_publish(stage.store, ticket, base="main", base_sha=words.BASE)
+        queue.end_publish(stage.store, live, queue.verdict(live, PublishOutcome.PUSHED_AWAITING_PR))
+        errands.loop.tick()
+        assert errands.all() == []
+
+
+class TestEnds:
+    @pytest.mark.parametrize(
+        ("outcome", "state"),
+        [("sent", "sent"), ("refused", "refused"), ("rejected", "failed"), ("unsure", "unsure")],
+    )
+    def test_what_was_sent_or_may_have_been_is_never_sent_again(
+        self, make_errands: Make, outcome: str, state: str
+    ) -> None:
+        errands = make_errands()
+        errands.morning()
+        errands.ends(outcome, code="a-code", message="why")
+        errands.restart()
+        errands.stage.clock.advance(HOUR_S)
+        errands.loop.tick()
+        assert not errands.supervisor.launches
+        assert [(one.state, one.code, one.reason) for one in errands.all()] == [(state, "a-code", "why")]
+
+    def test_what_was_certainly_not_sent_is_tried_again_and_given_up_by_name(
+        self, make_errands: Make
+    ) -> None:
+        errands = make_errands()
+        errands.morning()
+        for _ in range(MOST_TRIES):
+            errands.ends("not-sent", code="not-connected", message="no connection was made")
+            errands.stage.clock.advance(0.5 * HOUR_S)
+            errands.loop.tick()
+        assert len(errands.supervisor.launches) == MOST_TRIES
+        (one,) = errands.all()
+        assert (one.state, one.code) == ("failed", "not-connected")
+        assert one.reason == f"given up after {MOST_TRIES} tries: no connection was made"
+
+    def test_between_two_tries_there_is_a_pause_and_the_loop_knows_its_end(self, make_errands: Make) -> None:
+        errands = make_errands()
+        errands.morning()
+        errands.ends("not-sent", code="not-connected", message="x")
+        (one,) = errands.all()
+        assert one.state == "waiting"
+        next_ms = errands.courier(errands.stage.shop)
+        assert next_ms == one.not_before_ms
+        assert 0 < one.not_before_ms - errands.stage.clock.now_ms() <= 60_000
+        assert len(errands.supervisor.launches) == 1
+
+    @pytest.mark.parametrize("broken", ["", "{", '{"id": "9-9", "outcome": "sent", "finished_ms": 1}'])
+    def test_a_publisher_without_a_word_of_its_own_is_judged_by_the_mark(
+        self, make_errands: Make, broken: str
+    ) -> None:
+        errands = make_errands()
+        errands.morning()
+        (spec,) = errands.specs()
+        if broken:
+            spec.report.write_text(broken)
+        spec.mark.write_text("1-1\n")
+        errands.ends(ending=KILLED)
+        (one,) = errands.all()
+        assert (one.state, one.reason) == ("unsure", f"{KILLED.told}: it may have been sent")
+
+    def test_without_a_mark_nothing_was_sent(self, make_errands: Make) -> None:
+        errands = make_errands()
+        errands.morning()
+        errands.ends(ending=KILLED)
+        assert errands.states() == ["waiting"]
+        errands.stage.clock.advance(HOUR_S)
+        errands.loop.tick()
+        errands.ends("sent")
+        assert errands.states() == ["sent"]
+
+    def test_one_that_cannot_be_started_waits_and_the_tick_goes_on(self, make_errands: Make) -> None:
+        errands = make_errands()
+        errands.supervisor.fault = lambda _: SpawnError("spawn-failed", "no more processes")
+        ticket = queue.add(errands.stage.store)
+        errands.morning()
+        assert errands.stage.state(ticket.id) is State.RUNNING
+        (one,) = errands.all()
+        assert (one.state, one.code) == ("waiting", "not-started")
+        assert not errands.loop.complaints.troubles.now
+
+    @pytest.mark.parametrize("config", ["", 'report_channels = ["desk"]\n'])
+    def test_what_is_not_wanted_any_more_is_not_sent(self, make_errands: Make, config: str) -> None:
+        errands = make_errands()
+        errands.morning()
+        errands.ends("not-sent", code="not-connected", message="x")
+        file = errands.stage.paths.config_file
+        file.write_text(file.read_text().replace('report_channels = ["team"]\n', config))
+        errands.stage.clock.advance(HOUR_S)
+        errands.loop.tick()
+        assert len(errands.supervisor.launches) == 1
+        assert [(one.state, one.code) for one in errands.all()] == [("failed", "not-wanted")]
+
+
+class TestRestart:
+    def test_what_a_killed_daemon_was_sending_is_ended_first_and_judged_by_its_mark(
+        self, make_errands: Make
+    ) -> None:
+        errands = make_errands()
+        errands.morning()
+        (spec,), (launch,) = errands.specs(), errands.supervisor.launches
+        spec.mark.write_text("1-1\n")
+        errands.restart()
+        errands.loop.tick()
+        assert errands.supervisor.swept == [launch.order.key]
+        assert errands.states() == ["unsure"]
+        assert not errands.supervisor.launches
+
+    def test_its_report_counts_more_than_the_mark(self, make_errands: Make) -> None:
+        errands = make_errands()
+        errands.morning()
+        (spec,) = errands.specs()
+        spec.mark.write_text("1-1\n")
+        report = f'{{"id": "{spec.id}", "outcome": "sent", "finished_ms": 1}}'
+        spec.report.write_text(report)
+        errands.restart()
+        errands.loop.tick()
+        assert errands.states() == ["sent"]
+
+    def test_what_had_not_begun_to_send_is_sent_by_the_next_daemon(self, make_errands: Make) -> None:
+        errands = make_errands()
+        errands.morning()
+        errands.restart()
+        errands.loop.tick()
+        errands.stage.clock.advance(HOUR_S)
+        errands.loop.tick()
+        errands.ends("sent")
+        assert errands.states() == ["sent"]
+
+    def test_where_the_machine_cannot_be_looked_at_it_waits(
+        self, make_errands: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        errands = make_errands()
+        errands.morning()
+        errands.restart()
+
+        def fail(key: str, process: object) -> int:
+            raise OSError("too many open files")
+
+        monkeypatch.setattr(errands.supervisor, "sweep", fail)
+        errands.loop.tick()
+        assert errands.states() == ["sending"]
+        monkeypatch.undo()
+        errands.loop.tick()
+        assert errands.states() == ["waiting"]
+
+    def test_a_queue_that_forgot_it_finds_the_same_mark(self, make_errands: Make) -> None:
+        errands = make_errands()
+        errands.morning()
+        (spec,), (sent,) = errands.specs(), errands.all()
+        again = replace(sent, id=77, tries=9, created_ms=1)
+        assert outbox.folder_of(errands.stage.paths, again) == spec.mark.parent
+        others = (replace(sent, channel="desk"), replace(sent, subject="digest 2026-01-09"))
+        assert spec.mark.parent not in [outbox.folder_of(errands.stage.paths, each) for each in others]
+
+
+def test_a_draft_that_was_merged_meanwhile_is_told_all_the_same(make_errands: Make) -> None:
+    errands = make_errands(TestDraft.CONFIG)
+    name = published(errands.stage)
+    with errands.stage.store.read() as conn:
+        (one,) = queries_runs.publications_of(conn, name)
+    writes.record_pr_state(errands.stage.store, one.id, "merged", fence=one.fence)
+    errands.loop.tick()
+    assert len(errands.specs()) == 1
