@@ -3,6 +3,10 @@
 pytest_plugins = [
     "tests.support.features",
     "tests.support.needs",
+    "tests.support.left_out",
+    "tests.support.at_once",
+    "tests.support.signals_kept",
+    "tests.support.patience",
     "tests.support.kills",
     "tests.support.fixtures",
     "tests.support.run_fixtures",

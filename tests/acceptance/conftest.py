@@ -23,10 +23,13 @@ class MakePerson(Protocol):
 def one_person(folder: Path, **configuration: Any) -> Iterator[Person]:  # noqa: ANN401 - as above
     """For a story of several tests; a story that went wrong is cleaned up and not asked for its order."""
     person = Person(folder, **configuration)
+    secrets = person.credentials()
     try:
-        yield person
+        with canary.watched(*secrets):
+            yield person
         person.goes()
-        canary.assert_unseen(person.folder)
+        canary.assert_unseen(person.folder, *person.remotes(), also=secrets)
+        assert not [text for text in person.went_out() if canary.holds(text, secrets)]
     finally:
         person.clean_up()
 

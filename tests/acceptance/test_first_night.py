@@ -49,6 +49,7 @@ def rested(house: House, name: str, state: str) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.covers("B01", "B09", "B10", "G04")
 def test_three_orders_in_the_evening_are_a_draft_a_refusal_and_a_question_in_the_morning(
     house: House,

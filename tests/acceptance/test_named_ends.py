@@ -108,8 +108,8 @@ CASES: Mapping[str, Case] = {
         "parked", "configuration", ("git-lfs",), repo=repo_contents.lfs_repo, reports=("GIT-029",)
     ),
     "remote-gone": Case("parked", "configuration", ("remote.git",), repo=moved_away),
-    "agent-missing": Case("parked", "configuration", ("claude", "argv"), agent=not_installed),
     "agent-changes-nothing": Case("parked", "no-changes", ("nothing",), agent=agents.does_nothing),
+    "agent-missing": Case("queued", None, ("claude", "is not there", "breaker reset"), agent=not_installed),
     "agent-asks": Case(
         "parked", "questions", ("Which?", "autopilot answer"), agent=lambda at: agents.asks(at, "Which?")
     ),
@@ -157,7 +157,8 @@ def night(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
             kind: person.adds("--repo", kind, *case.words, "Say what is right")
             for kind, case in CASES.items()
         }
-        person.waits_for_all(list(names.values()))
+        person.waits_for_all([names[kind] for kind, case in CASES.items() if case.state != "queued"])
+        person.waits_for_hold("breaker-open", "agent:agent-missing")
         yield person, names
 
 

@@ -35,7 +35,7 @@ def test_with_the_defaults_two_tickets_become_two_drafts_and_launches_keep_their
     person = make_person(
         repos={name: small_repo(tmp_path / name) for name in ("shop", "till")},
         agents={"mender": agents.mends(tmp_path / "agents", small_project())},
-        below={"min_free_disk_gib": 0, "min_free_memory_gib": 0},
+        below={"min_free_disk_gib": 0, "min_free_memory_gib": 0, "max_load_per_cpu": 0},
         identity={"name": "Pat Doe", "email": "pat@example.org"},
     )
     person.begins()

@@ -105,7 +105,8 @@ def test_the_real_client_mends_a_red_test_and_the_morning_finds_a_draft_with_its
     assert ticket["pr_url"] in digest
     assert person.asks("budget")["money"]["settled_micro_usd"] == ticket["spent_micro_usd"]
     environment = environment_of_the_client(person, name)
-    assert environment["ANTHROPIC_API_KEY"] == KEY
+    assert environment["ANTHROPIC_API_KEY"]
+    assert KEY not in environment.values(), "what signs it in stays outside"
     assert (environment["AUTOPILOT_UNATTENDED"], environment["MULTI_AGENT_UNATTENDED"]) == ("1", "1")
     assert not FOREIGN.keys() & environment.keys()
 

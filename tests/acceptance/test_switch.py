@@ -79,7 +79,7 @@ def test_turned_off_nothing_starts_and_what_runs_is_finished(
     ticket = person.ticket(second)
     assert (ticket["state"], ticket["sessions"]) == ("queued", 0)
     assert "switch-off" in person.does("why", second)
-    person.does("on", "--now")
+    person.turns_on()
     assert person.waits(second)["state"] == "published"
 
 
@@ -98,7 +98,7 @@ def test_turned_off_for_good_a_run_is_stopped_and_given_back_without_an_attempt(
     assert ticket["spent_micro_usd"] == 100_000
     assert "switch-off" in person.does("why", name)
     go.touch()
-    person.does("on", "--now")
+    person.turns_on()
     ended = person.waits(name)
     assert (ended["state"], ended["attempts"]) == ("published", 1)
     assert len(person.drafts("shop")) == 1
@@ -175,7 +175,7 @@ def test_a_queued_ticket_that_is_cancelled_never_runs_and_can_be_taken_up_again(
     name = person.adds("Mend it")
     person.does("cancel", name)
     go.touch()
-    person.does("on", "--now")
+    person.turns_on()
     other = person.adds("Mend it as well")
     assert person.waits(other)["state"] == "published"
     assert (person.ticket(name)["state"], person.ticket(name)["sessions"]) == ("cancelled", 0)

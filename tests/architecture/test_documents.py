@@ -70,7 +70,7 @@ def test_one_document_says_what_each_entry_point_may_do_unattended_and_what_it_n
             continue
         assert f"`{name}`" in entries or f"`{name} " in entries
         assert [word for word in words_of(start.parts[2]) if f"`{name} {word}`" not in entries] == []
-    assert words_of("runner") == {"run", "verify"}
+    assert words_of("runner") == {"run", "verify", "bounds"}
     assert "unattended-contract.md" in (ROOT / "README.md").read_text(encoding="utf-8")
 
 

@@ -90,3 +90,19 @@ def test_a_command_that_is_typed_often_imports_nothing_costly_until_it_runs(verb
         check=False,
     )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_an_idle_daemon_holds_no_agent_and_nothing_that_reads_an_issue() -> None:
+    code = (
+        "import sys; import autopilot.daemon.app;"
+        "print(sorted(name for name in sys.modules if name.startswith('autopilot.runner.agents.')"
+        " or name in {'httpx', 'autopilot.daemon.intake'}))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout.strip(), done.stderr) == ("[]", "")

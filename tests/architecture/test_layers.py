@@ -45,6 +45,7 @@ def test_empty_rooms_keep_every_contract(rooms: Path) -> None:
     assert lint_imports(rooms, ROOT / "pyproject.toml").returncode == 0
 
 
+@pytest.mark.covers("C06")
 @pytest.mark.parametrize(
     ("module", "text"),
     [

@@ -103,6 +103,13 @@ def test_a_part_of_a_kind_is_known_by_who_imports_it() -> None:
     assert unregistered({"junit.py": "", "registry.py": ""}, elsewhere={"junit"}) == []
 
 
+def test_what_the_daemon_takes_from_the_runner_is_named_in_the_runners_readme(checkout: list[Module]) -> None:
+    taken = imported_from("runner", [module for module in checkout if module.is_in(f"{SRC}/daemon/")])
+    text = (ROOT / SRC / "runner" / "README.md").read_text(encoding="utf-8")
+    (named,) = re.findall(r"^The daemon may import ([^.]+)\.", text, re.MULTILINE)
+    assert set(re.findall(r"`([a-z_]+)/?`", named)) == taken
+
+
 def test_no_file_names_a_place_on_somebodys_machine() -> None:
     found = []
     for path in tree_files():

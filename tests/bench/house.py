@@ -24,6 +24,7 @@ max_parallel_agents = 0
 launch_stagger_s = 0
 min_free_disk_gib = 0
 min_free_memory_gib = 0
+max_load_per_cpu = 0
 
 [identity]
 name = "Bench"

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from autopilot.daemon import acts, transitions_publish
 from autopilot.daemon.rules import Rules
-from autopilot.daemon.store import migrate, writes
+from autopilot.daemon.store import deliveries, migrate, nights, writes
 from autopilot.daemon.store.engine import Store
+from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
 from autopilot.schemas.ticket import Hold
@@ -33,6 +34,12 @@ STATES = {
     "T-8": State.CANCELLED,
     "T-9": State.QUEUED,
 }
+SLEEP = nights.Sleep(started_ms=1, slept_ms=3_600_000, lost_ms=60_000, runs=("T-3-a1-00000001",))
+BACKUP = nights.LastTime(
+    name="backup", due_ms=1, ended_ms=2, outcome="failed", detail="no room", next_ms=3_600_002
+)
+
+DELIVERY = ("digest 2026-01-02", "team")
 
 
 def fill(store: Store) -> None:
@@ -53,9 +60,18 @@ def fill(store: Store) -> None:
     acts.cancel(store, queue.add(store, "Cancelled").id, by="me")
     limited = queue.claim(store, queue.add(store, "Limited"), agent="limited")
     queue.end(store, limited, queue.result(limited, Outcome.USAGE_LIMIT))
-    writes.fire_once(store, "digest", 1)
+    in_one(store, lambda unit: writes.fire(unit, "digest", 1))
     hold = Hold(name="slots-full", scope="host", cause="2 of 2", since_ms=1, cure="wait", clears_ms=None)
     writes.sync_holds(store, [hold])
+    nights.record_sleep(store, SLEEP)
+    in_one(store, lambda unit: nights.note_schedule(unit, BACKUP))
+    nights.note_lock(store, "run", kind="none", warning="awake-no-bus", detail="no bus")
+    in_one(store, deliver)
+
+
+def deliver(unit: Unit) -> None:
+    """Let a text wait for its channel."""
+    deliveries.enqueue(unit, *DELIVERY, kind="digest", text="A quiet night – ruhig")
 
 
 def main(folder: Path) -> None:

@@ -57,6 +57,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "backup": ("backup", "--json"),
     "restore": ("restore", "--json"),
     "doctor": ("doctor", "--json"),
+    "report": ("report", "--json", "--output", "~"),
     "config": ("config", "check"),
     "daemon": ("daemon", "stop"),
     "completion": ("completion", "bash"),

@@ -9,12 +9,12 @@ from pathlib import Path, PurePath
 import pytest
 
 from autopilot.daemon import transitions_publish
-from autopilot.daemon.store import migrate, queries_host, queries_runs, queries_tickets
+from autopilot.daemon.store import deliveries, migrate, nights, queries_host, queries_runs, queries_tickets
 from autopilot.daemon.store.engine import Store, open_store
 from autopilot.daemon.store.rows import Claim
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome
-from tests.compat.samples import STATES
+from tests.compat.samples import BACKUP, DELIVERY, SLEEP, STATES
 from tests.support import queue, words
 from tests.support.clock import FakeClock
 from tests.support.order import assert_in_order
@@ -51,6 +51,26 @@ def test_everything_in_an_old_database_can_be_read(sample: Path, tmp_path: Path)
         assert queries_host.last_firing(conn, "digest") == 1
         assert [hold.name for hold in queries_host.holds(conn)] == ["slots-full"]
     assert_in_order(store)
+    store.close()
+
+
+@pytest.mark.parametrize("sample", SAMPLES[3:], ids=lambda sample: sample.stem)
+def test_what_a_night_was_disturbed_by_can_be_read(sample: Path, tmp_path: Path) -> None:
+    store = restored(sample, tmp_path)
+    with store.read() as conn:
+        assert nights.sleeps(conn, 0) == (SLEEP,)
+        assert nights.schedules(conn) == (BACKUP,)
+        assert [(lock.name, lock.warning) for lock in nights.locks(conn)] == [("run", "awake-no-bus")]
+    store.close()
+
+
+@pytest.mark.parametrize("sample", SAMPLES[4:], ids=lambda sample: sample.stem)
+def test_what_was_to_go_out_can_be_read(sample: Path, tmp_path: Path) -> None:
+    store = restored(sample, tmp_path)
+    with store.read() as conn:
+        (one,) = deliveries.unfinished(conn)
+    assert (one.subject, one.channel, one.state, one.tries) == (*DELIVERY, "waiting", 0)
+    assert deliveries.end(store, deliveries.begin(store, one), "sent", code="", reason="").state == "sent"
     store.close()
 
 

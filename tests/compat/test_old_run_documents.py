@@ -16,3 +16,4 @@ def test_an_old_specification_still_loads_and_knows_no_price_and_no_budget() -> 
 def test_an_old_result_still_loads_and_tells_of_no_phase() -> None:
     result = RunResult.model_validate_json((DOCUMENTS / "run-result-1-before-phases.json").read_bytes())
     assert (result.phases, result.usage.known, result.usage.unpriced) == ((), True, ())
+    assert result.sandbox is None

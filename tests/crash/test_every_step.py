@@ -6,6 +6,7 @@ there; the next one comes a step further. Nothing here lists the steps, so a new
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,15 +21,21 @@ from autopilot.daemon.gc.survey import survey
 from autopilot.daemon.store.copies import BACKUP_FOLDER
 from autopilot.schemas.machine import State
 from tests.support.clock import FakeClock
-from tests.support.mortality import Mortality, Plan, mortal_house
+from tests.support.mortality import EVERY_MANNER, Mortality, Plan, mortal_house
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
+MANNERS: Final = tuple(
+    manner for manner in EVERY_MANNER if manner != "before" or os.environ.get("CRASHES") == "all"
+)
+"""Before a step is after the one before it, but for other threads: `script/soak --crashes` dies there too."""
 EACH: Final = ("after",)
 """One step for each thing left behind: for deaths that stop nobody in the middle of a write."""
-DAEMONS: Final = tuple(Plan(role="daemon", stripe=part, stripes=4) for part in range(4))
-RUNNERS: Final = tuple(Plan(role="runner", stripe=part, stripes=5) for part in range(5))
-PUBLISHERS: Final = tuple(Plan(role="publisher", stripe=part, stripes=2) for part in range(2))
+DAEMONS: Final = tuple(Plan(role="daemon", manners=MANNERS, stripe=part, stripes=4) for part in range(4))
+RUNNERS: Final = tuple(Plan(role="runner", manners=MANNERS, stripe=part, stripes=5) for part in range(5))
+PUBLISHERS: Final = tuple(
+    Plan(role="publisher", manners=MANNERS, stripe=part, stripes=2) for part in range(2)
+)
 BESIDE_A_RUNNER: Final = tuple(
     Plan(role="runner", kills=("daemon",), manners=EACH, stripe=part, stripes=2) for part in range(2)
 )

@@ -6,6 +6,7 @@ disks are built as a power cut at random flushes would have left them, and a dae
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -27,15 +28,17 @@ from tests.support.house import House
 from tests.support.powercut.record import HERE, Names, Record
 from tests.support.small_project import small_repo
 
+EVERY: Final = os.environ.get("POWER_CUTS") == "all"
+"""As `script/soak --power-cuts` has it: a daemon on the disk after each flush, with names in each manner."""
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(0 if EVERY else 400),
     pytest.mark.needs(binary="cc", apt="build-essential"),
     pytest.mark.skipif(sys.platform != "linux", reason="flushes are recorded through LD_PRELOAD and /proc"),
 ]
 SEED: Final = 20
 PARTS: Final = 3
-CUTS_PER_PART: Final = 4
+CUTS_PER_PART: Final = 8
 NAMES: Final[tuple[Names, ...]] = ("safe", "all", "some")
 PAID: Final = frozenset({"committed", "publishing", "published"})
 
@@ -153,9 +156,9 @@ def test_a_disk_as_a_power_cut_leaves_it_loses_nothing_acknowledged_and_repeats_
     random.Random(SEED).shuffle(numbers)  # noqa: S311 - the same cuts every time
     dice, tried = random.Random(part), 0  # noqa: S311 - as above
     for number in islice(numbers, part, None, PARTS):
-        if tried == 2 * CUTS_PER_PART:
+        if tried == CUTS_PER_PART and not EVERY:
             break
-        for names in dice.sample(NAMES, 2):
+        for names in dice.sample(NAMES, len(NAMES) if EVERY else 2):
             told = f"flush {number} ({night.record.flushes[number - 1].path.name}), names: {names}"
             night.cut(number, names, dice)
             try:
@@ -164,4 +167,4 @@ def test_a_disk_as_a_power_cut_leaves_it_loses_nothing_acknowledged_and_repeats_
                 raise AssertionError(f"power cut after {told}: {fault}") from fault
             tried += 1
     record_property("power cuts", tried)
-    assert tried == 2 * CUTS_PER_PART
+    assert tried == (len(NAMES) * len(numbers[part::PARTS]) if EVERY else CUTS_PER_PART)

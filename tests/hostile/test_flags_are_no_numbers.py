@@ -10,7 +10,16 @@ from typing import get_args
 import pytest
 from pydantic import ValidationError
 
-from autopilot.config import cell_settings, outside, repository, settings
+from autopilot.config import (
+    agent_settings,
+    cell_settings,
+    channel,
+    checkup_settings,
+    outside,
+    repository,
+    settings,
+    tracker,
+)
 from autopilot.daemon.api import bodies
 from autopilot.schemas import origin, policy, ticket
 from autopilot.schemas.errors import ExitCode
@@ -19,7 +28,10 @@ from tests.support.cli import Cli
 from tests.support.shop import CONFIG
 from tests.support.tree import ROOT
 
-PLACES = (cell_settings, outside, repository, settings, bodies, origin, policy, ticket)
+PLACES = (
+    *(agent_settings, cell_settings, channel, checkup_settings, outside, repository, settings, tracker),
+    *(bodies, origin, policy, ticket),
+)
 
 
 def inputs() -> list[type[Input]]:

@@ -204,7 +204,9 @@ def test_a_caller_without_a_thread_is_turned_away_and_the_next_is_heard(
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", refuse_once)
-    assert not answering.is_heard()
+    with pytest.raises(TransientError, match="no thread or no memory to answer with") as told:
+        client.call(answering.stage.paths.control_socket, "GET", "/")
+    assert (told.value.code, "ulimit -v" in told.value.hint) == ("daemon-short", True)
     assert answering.is_heard()
     assert refused
 

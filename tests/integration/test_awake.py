@@ -12,7 +12,7 @@ import pytest
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
-from autopilot.launchd.awake import AwakeLock, hold
+from autopilot.launchd.awake import AwakeLock, More, hold
 from tests.support.logind import private_logind
 from tests.support.repo_traps import write_script
 from tests.support.tree import ROOT
@@ -115,11 +115,29 @@ class TestOnLinux:
     def test_a_refusal_is_a_warning_with_a_name(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: proc.Child
     ) -> None:
-        with private_logind(tmp_path, refuses=True) as (address, _):
+        with private_logind(tmp_path, behaviour="refuse") as (address, _):
             monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", address)
             lock = hold(reason="x", pid=runner.pid)
         assert (lock.kind, lock.warning, lock.is_held) == ("none", "awake-refused", False)
         assert "ccess denied" in lock.detail
+
+    @pytest.mark.field_report("DMN-035")
+    def test_a_lid_is_held_off_where_that_is_asked_for(self, journal: Path, runner: proc.Child) -> None:
+        with hold(reason="run T-1-a1", pid=runner.pid, more=More(lid=True)) as lock:
+            assert (lock.kind, lock.warning, lock.is_held) == ("logind", "", True)
+            wait_for(journal, HELD.replace("sleep:idle", "sleep:idle:handle-lid-switch"))
+
+    @pytest.mark.field_report("DMN-035")
+    def test_where_only_the_lid_is_refused_sleep_is_held_off_all_the_same(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: proc.Child
+    ) -> None:
+        with private_logind(tmp_path, behaviour="refuse-lid") as (address, journal):
+            monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", address)
+            with hold(reason="run T-1-a1", pid=runner.pid, more=More(lid=True)) as lock:
+                assert (lock.kind, lock.warning, lock.is_held) == ("logind", "awake-lid-refused", True)
+                assert "ccess denied" in lock.detail
+                wait_for(journal, HELD)
+            wait_for(journal, HELD, RELEASED)
 
     def test_a_machine_without_a_bus_is_a_warning_with_a_name(
         self, monkeypatch: pytest.MonkeyPatch, runner: proc.Child
@@ -135,11 +153,13 @@ def ours(script: str, folder: Path) -> proc.Child:
     return proc.spawn([sys.executable, "-P", "-c", script], cwd=folder, env=env, output=folder / "ours")
 
 
-def on_a_mac(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str, pid: int) -> AwakeLock:
+def on_a_mac(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, body: str, pid: int, *, more: More | None = None
+) -> AwakeLock:
     """Hold a lock with a `caffeinate` of ours, which notes its arguments."""
     program = write_script(folder / "bin" / "caffeinate", f'echo "$@" > "{folder}/argv"\n{body}')
     monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    return hold(reason="x", pid=pid, platform="darwin")
+    return hold(reason="x", pid=pid, more=more or More(), platform="darwin")
 
 
 @pytest.mark.covers("D03")
@@ -152,6 +172,19 @@ def test_on_a_mac_caffeinate_watches_the_run(
         assert (tmp_path / "argv").read_text() == f"-i -s -w {runner.pid}\n"
         assert (lock.kind, lock.warning, lock.is_held) == ("caffeinate", "", True)
     assert not lock.is_held
+
+
+@pytest.mark.covers("D02")
+def test_on_a_mac_the_display_stays_on_where_that_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runner: proc.Child
+) -> None:
+    with on_a_mac(
+        tmp_path, monkeypatch, "exec sleep 600", runner.pid, more=More(display=True, lid=True)
+    ) as lock:
+        wait_until((tmp_path / "argv").exists, 30, "caffeinate was started")
+        wait_until((tmp_path / "argv").read_text, 30, "caffeinate has noted its arguments")
+        assert (tmp_path / "argv").read_text() == f"-i -s -d -w {runner.pid}\n"
+        assert lock.is_held
 
 
 @pytest.mark.parametrize("platform", ["linux", "darwin"])
@@ -168,5 +201,5 @@ def test_a_machine_without_the_program_is_a_warning_with_a_name(
 def test_a_reason_cannot_become_an_option_or_a_second_line(tmp_path: Path) -> None:
     from autopilot.launchd.awake import _inhibit
 
-    argv = _inhibit(1, "--what=shutdown", tmp_path)
+    argv = _inhibit(1, "--what=shutdown", tmp_path, More())
     assert argv[4] == "--why=--what=shutdown"

@@ -36,7 +36,7 @@ def line(cli: Cli, name: str) -> dict[str, str]:
 def test_dmn_023_doctor_names_the_file_system_of_the_state_folder(cli: Cli) -> None:
     paths = cli.paths
     seen = host.state_folder(paths, mounts=lambda: {"/": "ext4", str(paths.state): "btrfs"})
-    assert seen.finding == "ok"
+    assert seen.verdict == "go"
     assert "btrfs" in seen.evidence
     with pytest.raises(ConfigError, match="virtiofs"):
         host.state_folder(paths, mounts=lambda: {"/": "ext4", str(paths.state): "virtiofs"})
@@ -47,14 +47,14 @@ def test_doctor_tells_of_the_newest_backup_and_of_one_that_is_damaged_or_old(cli
     assert line(cli, "backups")["evidence"].startswith("none yet")
     cli.told("backup")
     seen = line(cli, "backups")
-    assert (seen["finding"], "with 1 tickets" in seen["evidence"]) == ("ok", True)
+    assert (seen["verdict"], "with 1 tickets" in seen["evidence"]) == ("go", True)
     clock = FakeClock(start_ms=SystemClock().now_ms())
     clock.advance(4 * 24 * 3600)
-    assert host.backups(cli.paths, clock).finding == "warning"
+    assert host.backups(cli.paths, clock).verdict == "warning"
     newest = Path(cli.call("backup", "--json").json()["backup"]["path"])
     newest.write_bytes(b"")
     seen = line(cli, "backups")
-    assert (seen["finding"], str(newest) in seen["evidence"]) == ("warning", True)
+    assert (seen["verdict"], str(newest) in seen["evidence"]) == ("warning", True)
     for path in newest.parent.glob("*.db"):
         path.write_bytes(b"")
     assert line(cli, "backups")["cure"] == "autopilot backup makes one"
@@ -68,7 +68,7 @@ def test_doctor_names_who_keeps_the_log_from_being_folded_in(
     queue.add(other, "In the log")
     seen = line(cli, "database")
     other.close()
-    assert seen["finding"] == "warning"
+    assert seen["verdict"] == "warning"
     assert "write-ahead log has grown" in seen["evidence"]
     assert "(pid " in seen["cure"]
 

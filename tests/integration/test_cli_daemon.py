@@ -28,6 +28,7 @@ NIGHT = """
 launch_stagger_s = 0
 min_free_disk_gib = 0
 min_free_memory_gib = 0
+max_load_per_cpu = 0
 default_agent = "scripted"
 [schedule]
 window = ""

@@ -51,3 +51,16 @@ def test_the_configured_hosts_and_other_tools_are_known(cli: Cli) -> None:
 def test_what_the_run_wrote_can_be_told(cli: Cli) -> None:
     assert cli.call("guard", "explain", "./check.sh").code == ExitCode.OK
     assert cli.call("guard", "explain", "./check.sh", "--written", "check.sh").code == ExitCode.REFUSED
+
+
+def test_what_the_settings_add_is_known(tmp_path: Path) -> None:
+    config = '[guard]\nallow_tools = ["mcp__docs__search"]\nread_only_programs = ["tokei"]\n'
+    cli = Cli(tmp_path / "home", config=config)
+    assert cli.call("guard", "explain", "x", "--tool", "mcp__docs__search").code == ExitCode.OK
+    assert cli.call("guard", "explain", "x", "--tool", "mcp__docs__other").code == ExitCode.REFUSED
+    assert cli.call("guard", "explain", "tokei src").code == ExitCode.OK
+    assert cli.call("guard", "explain", "tokei /etc").code == ExitCode.REFUSED
+    wrong = Cli(tmp_path / "other", config='[guard]\nread_only_programs = ["sudo"]\n')
+    said = wrong.call("guard", "explain", "ls")
+    assert said.code == ExitCode.CONFIG
+    assert "sudo" in said.out + said.err

@@ -73,9 +73,9 @@ def test_doctor_looks_at_the_rest_though_the_configuration_is_broken(tmp_path: P
     said = cli.run("doctor", "--json")
     assert said.code == ExitCode.REFUSED
     checks = {check["name"]: check for check in said.json()["checks"]}
-    assert checks["configuration"]["finding"] == "blocked"
+    assert checks["configuration"]["verdict"] == "no-go"
     assert "did you mean max_parallel_agents?" in checks["configuration"]["evidence"]
-    assert checks["database"]["finding"] == "ok"
+    assert checks["database"]["verdict"] == "go"
     assert {"state", "git", "sleep lock", "sqlite", "sandbox", "daemon"} <= checks.keys()
     told = cli.run("on")
     assert (told.code, told.out.splitlines()[-1]) == (
@@ -106,17 +106,18 @@ def test_doctor_names_program_remote_identity_and_credential_that_are_missing(tm
     assert said.code == ExitCode.REFUSED
     checks = {check["name"]: check for check in said.json()["checks"]}
     assert "no-such-program is not on PATH" in checks["agent mine"]["evidence"]
-    assert checks["repository a"]["finding"] == checks["repository b"]["finding"] == "blocked"
+    assert checks["repository a"]["verdict"] == checks["repository b"]["verdict"] == "no-go"
     assert "AUTOPILOT_SECRET_GH" in checks["credential gh"]["cure"]
-    assert checks["identity"]["finding"] == "warning"
-    assert all(check["cure"] for check in checks.values() if check["finding"] != "ok")
+    assert checks["identity"]["verdict"] == "warning"
+    assert all(check["cure"] for check in checks.values() if check["verdict"] != "go")
 
 
 @pytest.mark.covers("C01", "C05")
 def test_a_credential_is_probed_before_the_night_is_armed_and_never_shown(tmp_path: Path) -> None:
     repo = make_repo(tmp_path / "r")
     config = (
-        'default_agent = "s"\nmin_free_disk_gib = 0\nmin_free_memory_gib = 0\n[agents.s]\nkind = "scripted"\n'
+        'default_agent = "s"\nmin_free_disk_gib = 0\nmin_free_memory_gib = 0\nmax_load_per_cpu = 0\n'
+        '[agents.s]\nkind = "scripted"\n'
         f'[[repo]]\nname = "a"\npath = "{repo.remote}"\nforge = "github"\nproject = "o/r"\n'
         'credential = "gh"\n'
     )

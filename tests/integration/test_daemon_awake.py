@@ -14,6 +14,7 @@ import structlog
 
 from autopilot.config import logs, proc
 from autopilot.daemon import children
+from autopilot.launchd import awake
 from autopilot.schemas.events import Event
 from tests.support.shop import Stage
 
@@ -97,3 +98,45 @@ def test_with_the_lock_switched_off_nothing_is_tried(stage: Stage) -> None:
     stage.current.refresh()
     with children.runner_order(stage.shop, "T-1-a1-00000001", fence=1).keep_awake(own_process()):
         assert not (stage.paths.logs / logs.LOG_FILE).read_text()
+
+
+@pytest.mark.covers("D02")
+@pytest.mark.parametrize(
+    ("said", "is_on_mains", "more"),
+    [
+        ("", True, awake.More()),
+        ("display = true", True, awake.More(display=True)),
+        ('lid = "always"', False, awake.More(lid=True)),
+        ('lid = "on-mains"', True, awake.More(lid=True)),
+        ('lid = "on-mains"', None, awake.More(lid=True)),
+        ('lid = "on-mains"', False, awake.More()),
+    ],
+)
+def test_what_is_held_off_besides_sleep_is_what_the_configuration_says_and_the_power_allows(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, said: str, is_on_mains: bool | None, more: awake.More
+) -> None:
+    asked: list[awake.More] = []
+
+    def hold(*, more: awake.More, **_: object) -> awake.AwakeLock:
+        asked.append(more)
+        return awake.AwakeLock("logind")
+
+    monkeypatch.setattr(awake, "hold", hold)
+    monkeypatch.setattr(children, "is_on_mains", lambda: is_on_mains)
+    config = stage.paths.config_file
+    config.write_text(config.read_text() + f"[awake]\nenabled = true\n{said}\n")
+    stage.current.refresh()
+    with children.runner_order(stage.shop, "T-1-a1-00000001", fence=1).keep_awake(own_process()):
+        pass
+    assert asked == [more]
+
+
+def test_a_refused_lid_is_told_although_the_rest_is_held(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = awake.AwakeLock("logind", "awake-lid-refused", "Access denied")
+    monkeypatch.setattr(awake, "hold", lambda **_: lock)
+    with children.runner_order(stage.shop, "T-1-a1-00000001", fence=1).keep_awake(own_process()):
+        told = lines(stage)
+    assert [line["event"] for line in told] == [Event.AWAKE_UNAVAILABLE, Event.AWAKE_HELD]
+    assert told[0]["reason"] == "awake-lid-refused"

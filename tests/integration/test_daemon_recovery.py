@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autopilot.daemon.store import queries_runs
@@ -68,4 +69,29 @@ def test_every_ticket_that_was_at_work_is_judged_or_adopted_before_the_daemon_is
     for name in (names["dies"], names["lives"]):
         house.daemon.call("POST", f"/v1/tickets/{name}/cancel")
         house.daemon.wait_for_state(name, "cancelled")
+    house.assert_in_order()
+
+
+@pytest.mark.slow
+@pytest.mark.field_report("DMN-019")
+def test_a_manager_that_kills_daemon_runner_and_agent_at_once_costs_one_retry_and_leaves_nobody(
+    house: House,
+) -> None:
+    house.begin()
+    name = house.add("dies", agent="dies")
+    house.wait_for_journal(Event.AGENT_SPENT)
+    runner = psutil.Process(runner_of(house, name)[0])
+    slice_of_ours = [runner, *runner.children(recursive=True)]
+    house.daemon.kill()
+    for process in slice_of_ours:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    house.daemon.start()
+    house.wait_for_journal(Event.AGENT_SPENT, count=2)
+    ticket = house.daemon.ticket(name)
+    assert (ticket["state"], ticket["sessions"], ticket["losses"]) == ("running", 2, 1)
+    assert ticket["spent_micro_usd"] > 0, "what it cost is kept"
+    assert not any(process.is_running() for process in slice_of_ours)
+    house.daemon.call("POST", f"/v1/tickets/{name}/cancel")
+    house.daemon.wait_for_state(name, "cancelled")
     house.assert_in_order()

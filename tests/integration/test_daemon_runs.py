@@ -14,6 +14,8 @@ from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State
 from tests.support.house import House
+from tests.support.projects import python_project
+from tests.support.runs import mending_steps
 from tests.support.wait import wait_until
 
 HANG = [{"spend": {"usd": 0.5}}, {"say": "thinking"}, {"hang": True}]
@@ -184,15 +186,43 @@ def test_the_queue_moves_past_tickets_that_stop_and_never_more_run_than_allowed(
 @pytest.mark.slow
 @pytest.mark.field_report("DMN-027")
 @pytest.mark.parametrize(
-    "step", [{"exit": 1}, {"exit": 139}, {"die": "SIGSEGV"}, {"print": "}{ no line of ours"}]
+    ("step", "rests"),
+    [
+        ({"exit": 1}, ("failed", None, 2, 2)),
+        ({"exit": 139}, ("failed", None, 2, 2)),
+        ({"die": "SIGSEGV"}, ("failed", None, 2, 2)),
+        ({"print": "}{ no line of ours"}, ("parked", "no-changes", 1, 1)),
+    ],
 )
 def test_dmn_027_an_agent_that_ends_badly_is_tried_again_and_its_ticket_comes_to_rest(
-    build: Build, step: dict[str, object]
+    build: Build, step: dict[str, object], rests: tuple[str, str | None, int, int]
 ) -> None:
     """DMN-027: a plain crash put the task on 'retrying', and nothing ever started it again."""
     house = build(settings="attempts_per_ticket = 2\n" + SLOW_POLL, bad=[{"spend": {"usd": 0.01}}, step])
     name = house.add(agent="bad")
     ticket = house.daemon.wait_for_state(name, "failed", "parked")
     assert ticket["reason"]
-    assert ticket["state"] == "parked" or ticket["attempts"] == ticket["sessions"] == 2
+    assert tuple(ticket[name] for name in ("state", "waiting_for", "attempts", "sessions")) == rests
+    house.assert_in_order()
+
+
+@pytest.mark.parametrize(("first", "then"), [("none", "auto"), ("auto", "none")])
+def test_a_draft_tells_the_sandbox_of_its_run_though_another_is_configured_by_now(
+    build: Build, first: str, then: str
+) -> None:
+    steps = [{"say": "waiting"}, {"wait_for_file": "go"}, *mending_steps(python_project())]
+    house = build(settings=f'sandbox = {{ kind = "{first}" }}\n', patient=steps)
+    name = house.add(agent="patient")
+    house.wait_for_journal(Event.AGENT_SPOKE)
+    file = house.paths.config_file
+    file.write_text(file.read_text().replace(f'kind = "{first}"', f'kind = "{then}"', 1))
+    (house.paths.worktree(name) / "go").touch()
+    house.daemon.wait_for_state(name, "published")
+    (draft,) = house.pull_requests()
+    [said] = [line for line in draft.body.splitlines() if line.startswith("Sandbox: ")]
+    was_open, is_open = first == "none", then == "none"
+    assert said.startswith("Sandbox: none in the run") == was_open
+    assert said.endswith("none when the gates ran again.") == is_open
+    assert ("**Sandbox: none.** In the run, " in draft.body) == was_open
+    assert ("**Sandbox: none.** When the gates ran again, " in draft.body) == is_open
     house.assert_in_order()

@@ -130,3 +130,35 @@ def test_an_interpreter_below_the_checkout_is_used_only_when_the_setup_made_it(
     else:  # used: /bin/true is no Python, so it proves nothing
         assert records["test-summary"].code == "incomplete"
         assert records["build"].code == "incomplete"
+
+
+HOMES = {
+    ".autopilot.toml": '''
+report = "reports.xml"
+[commands]
+setup = ["sh", "-c", "ls -A $HOME > $HOME/seen; mkdir -p $HOME/.cache && echo browser > $HOME/.cache/browser"]
+test = ["sh", "-c", """
+cat $HOME/.cache/browser && test ! -e $HOME/poison && echo > $HOME/poison && cp green.xml reports.xml"""]
+''',
+    "green.xml": "<testsuite><testcase name='a'/></testsuite>",
+}
+
+
+def test_what_set_up_left_in_its_home_is_there_for_the_tests_and_what_tests_left_is_not(
+    tmp_path: Path,
+) -> None:
+    there = bench(tmp_path, HOMES)
+    for _ in range(2):
+        assert ungreen(run_gates(there.context()), head=there.head_sha) == ()
+        (tmp_path / "checkout" / "reports.xml").unlink()
+    assert not (tmp_path / "scratch" / "home" / "poison").exists()
+    assert (tmp_path / "scratch" / "home" / "seen").read_text() == "seen\n"
+
+
+def test_what_an_earlier_set_up_left_in_its_home_is_not_there_for_another(tmp_path: Path) -> None:
+    there = bench(tmp_path, HOMES)
+    run_gates(there.context())
+    home = tmp_path / "scratch" / "home"
+    (home / "poison").write_text("of the set-up before")
+    run_gates(there.context(producer="publish"))
+    assert not (home / "poison").exists()

@@ -51,15 +51,13 @@ def test_loose_objects_are_packed_and_one_that_no_ref_names_stays(
     yard.publish(spec)
     mirror = spec.repo.mirror
     monkeypatch.setattr(mirrors, "LOOSE_FROM", 20)
+    there = len(list(mirror.glob("objects/[0-9a-f][0-9a-f]/*")))
     made = loosen(mirror, 30)
     told = yard.sweep(apply=True)
     [state] = told.mirrors
-    assert (state.loose_before, state.loose, state.packs) == (state.loose_before, 0, 1)
-    assert state.loose_before is not None
-    assert state.loose_before >= 30
+    assert (state.loose_before, state.loose, state.packs) == (there + len(set(made)), 0, 1)
     for sha in made:
         assert git(mirror, "cat-file", "-t", sha) == "blob"
-    assert "30" in str(state) or str(state.loose_before) in str(state)
 
 
 def test_a_run_cut_before_the_packing_still_finds_every_object_that_it_borrows(

@@ -17,18 +17,8 @@ from autopilot.config.clock import SystemClock
 from autopilot.runner.guard.selftest import client_command, fault_of
 from autopilot.runner.guard.service import GuardService
 from autopilot.runner.guard.verdict import Decision, GuardContext, GuardRequest
+from tests.support.asking import ask, event
 from tests.support.clock import FakeClock
-
-
-def event(tool: str, cwd: Path, **given: object) -> bytes:
-    return json.dumps(
-        {"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": str(cwd)}
-    ).encode()
-
-
-def ask(place: Path, question: bytes, *seconds: str) -> subprocess.CompletedProcess[bytes]:
-    command = [*client_command(str(place)), *seconds]
-    return subprocess.run(command, input=question, capture_output=True, check=False, env={})
 
 
 @pytest.fixture
@@ -85,6 +75,23 @@ def test_a_question_that_is_none_is_refused(service: GuardService, question: byt
     done = ask(service.socket, question)
     assert done.returncode == 2
     assert done.stderr
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_asker_whose_thread_has_no_memory_to_begin_is_refused_and_the_next_is_answered(
+    service: GuardService, tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, left = getattr(threading.Thread, "_bootstrap"), [MemoryError()]  # noqa: B009 - not ours
+
+    def bootstrap(thread: threading.Thread) -> None:
+        if left:
+            raise left.pop()
+        real(thread)
+
+    monkeypatch.setattr(threading.Thread, "_bootstrap", bootstrap)
+    question = event("Bash", tree, command="git status")
+    assert ask(service.socket, question).returncode == 2
+    assert ask(service.socket, question).returncode == 0
 
 
 def test_without_a_guard_everything_is_refused(tmp_path: Path, tree: Path) -> None:

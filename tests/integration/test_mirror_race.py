@@ -44,19 +44,27 @@ def test_git_020_runners_that_race_for_one_mirror_all_get_a_base_and_none_fails(
                 git(remote, "update-ref", "refs/heads/main", tip)
 
     pusher = threading.Thread(target=move)
+
+    def tip() -> int:
+        return tips.index(git(remote, "rev-parse", "refs/heads/main").strip())
+
     house.begin()
     pusher.start()
+    first, names = [], []
     try:
-        names = [house.add(f"Ticket {number}", agent="waits") for number in range(RUNNERS)]
+        for number in range(RUNNERS):
+            first.append(tip())
+            names.append(house.add(f"Ticket {number}", agent="waits"))
         house.wait_for_journal(Event.AGENT_SPENT, count=RUNNERS)
+        last = tip()
     finally:
         over.set()
         pusher.join()
     with closing(house.daemon.store()) as store, store.read() as conn:
-        for name in names:
+        for name, added_at in zip(names, first, strict=True):
             (attempt,) = queries_runs.attempts_of(conn, name)
             made = json.loads((house.paths.run_dir(attempt.run_id) / "worktree.json").read_bytes())
-            assert made["base_sha"] in tips
+            assert added_at <= tips.index(made["base_sha"]) <= last, "the base was no tip while the run began"
         assert queries_host.breaker(conn, "host").failures == 0
     assert Event.RUN_LOST not in {line["event"] for line in house.daemon.events()}
     assert len(list(house.paths.mirrors.glob("*.git"))) == 1

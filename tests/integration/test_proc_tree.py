@@ -13,6 +13,7 @@ import pytest
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
+from autopilot.config.proctree import Tree
 from tests.support import agents
 from tests.support.tree import ROOT
 from tests.support.wait import wait_until
@@ -260,6 +261,11 @@ def test_an_inner_call_carries_the_outer_mark_too(folder: Path) -> None:
     )
     marks = our_python(script, folder).tail.decode().strip().removeprefix("AUTOPILOT_TREE=").split("/")
     assert len(marks) == 2
+
+
+@pytest.mark.parametrize("nobody", [0, -1])
+def test_a_tree_of_nobody_is_empty_and_not_the_session_of_the_first_process(nobody: int) -> None:
+    assert Tree(proc.ProcessId(nobody, 0), mark=None).look(thoroughly=True) == []
 
 
 def test_killing_a_tree_never_touches_the_killer_itself(folder: Path) -> None:

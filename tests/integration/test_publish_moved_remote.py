@@ -56,6 +56,7 @@ def test_a_base_that_is_gone_waits_for_a_person(publication: Publication) -> Non
     assert BRANCH not in branches(publication.remote)
 
 
+@pytest.mark.field_report("AGT-039")
 @pytest.mark.field_report("PUB-012")
 def test_a_persons_commit_on_our_branch_is_never_written_over(publication: Publication) -> None:
     deliver_only(publication)
@@ -66,6 +67,7 @@ def test_a_persons_commit_on_our_branch_is_never_written_over(publication: Publi
     assert branches(publication.remote)[BRANCH] == theirs
 
 
+@pytest.mark.field_report("AGT-039")
 @pytest.mark.field_report("PUB-013")
 def test_a_branch_that_somebody_else_made_is_a_final_refusal(publication: Publication) -> None:
     theirs = commit_files(publication.remote, BRANCH, {"theirs.txt": "x\n"})

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.publish.checks.package_files import is_place_file
 from autopilot.publish.checks.packages import hosts_in
 from autopilot.publish.context import Findings
 from autopilot.schemas.network import NetworkSpec
@@ -77,3 +78,64 @@ def test_only_what_packages_are_taken_from_counts() -> None:
         "d.example",
         "e.example",
     }
+
+
+@pytest.mark.field_report("SEC-007")
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("package-lock.json", r'{"resolved": "https:\/\/evil.example\/x.tgz"}'),
+        ("package-lock.json", r'{"resolved": "https:\u002f\u002fevil.example/x.tgz"}'),
+        ("package-lock.json", r'{"res\u006flved": "https://evil.example/x.tgz"}'),
+        ("package-lock.json", r'{"resolved": "https:\/\/evil.example\/x.tgz",}'),
+        ("uv.lock", r'sdist = { url = "https:\u002F\u002Fevil.example/x.tar.gz" }'),
+        ("poetry.lock", r'url = "https:\u002F\U0000002Fevil.example/x.tar.gz"'),
+        ("requirements.txt", "--index-url https:/\\\n/evil.example/simple"),
+        ("requirements/dev.txt", "--index-url https://evil.example/simple"),
+        ("dev-requirements.txt", "x @ https://evil.example/x.whl"),
+        ("constraints.txt", "x @ https://evil.example/x.whl"),
+        ("yarn.lock", r'resolution: "https:\x2f\x2fevil.example/x"'),
+        ("package.json", '{"dependencies": {"x": "https://evil.example/x.tgz"}}'),
+        ("package.json", '{"overrides": {"a": {"repository": "git+https://evil.example/x"}}}'),
+        ("pnpm-workspace.yaml", "overrides:\n  x: https://evil.example/x.tgz\n"),
+        ("pyproject.toml", '[[tool.uv.index]]\nurl = "https://evil.example/simple"\n'),
+        ("pyproject.toml", '[tool.uv.sources]\nurls = { git = "https://evil.example/x" }\n'),
+        ("pyproject.toml", '[[tool.poetry.source]]\nurl = "https://evil.example/simple"\n'),
+        ("pyproject.toml", '[project]\ndependencies = ["x @ https://evil.example/x.whl"]\n'),
+        ("pylock.dev.toml", 'url = "https://evil.example/x.whl"\n'),
+        ("bunfig.toml", '[install]\nregistry = "https://evil.example/"\n'),
+        ("Cargo.toml", '[dependencies]\nx = { git = "https://evil.example/x" }\n'),
+        ("Gemfile", 'source "https://evil.example"\n'),
+        ("go.mod", "module m\nreplace a.example/x => evil.example/x v1.0.0\n"),
+        ("pom.xml", "<repository><url>https://evil.example/m2</url></repository>"),
+        (".bundle/config", 'BUNDLE_MIRROR__ALL: "https://evil.example"\n'),
+        ("composer.json", '{"repositories": [{"type": "vcs", "url": "https://evil.example/x"}]}'),
+    ],
+)
+def test_a_place_is_read_however_it_is_written_and_wherever_a_tool_takes_it_from(
+    path: str, text: str
+) -> None:
+    assert is_place_file(path)
+    assert "evil.example" in hosts_in(path, text.encode())
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("package.json", '{"homepage": "https://a.example", "scripts": {"open": "open http://b.example"}}'),
+        (
+            "pyproject.toml",
+            '[project.urls]\nHome = "https://a.example"\n[tool.ruff]\nx = "https://b.example"\n',
+        ),
+        ("Cargo.toml", '[package]\nrepository = "https://a.example/x"\n'),
+        ("composer.json", '{"homepage": "https://a.example"}'),
+        ("pom.xml", "<url>https://a.example</url>"),
+    ],
+)
+def test_a_home_page_is_no_place_for_packages(path: str, text: str) -> None:
+    assert hosts_in(path, text.encode()) == frozenset()
+
+
+def test_a_lock_file_that_is_nested_without_end_is_read_as_text() -> None:
+    text = '{"resolved": "https://a.example/x", "x": ' + "[" * 200_000
+    assert hosts_in("package-lock.json", text.encode()) == {"a.example"}

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.publish.forges.local import read_records
 from tests.support.fixtures import MakeForge
 from tests.support.github_publication import github_publication, publish
 from tests.support.publication import (
@@ -115,11 +116,34 @@ def test_the_credential_is_not_read_while_the_repositorys_code_runs(
     assert seen.read_text() == ""
 
 
-def test_a_draft_whose_run_had_no_sandbox_says_so(tmp_path: Path) -> None:
+NO_WORD = "**Sandbox: not recorded.** In the run, nobody wrote down which it was"
+NONE_IN_THE_RUN = "**Sandbox: none.** In the run, "
+NONE_AGAIN = "**Sandbox: none.** When the gates ran again, "
+
+
+@pytest.mark.parametrize(
+    ("run", "own", "told"),
+    [
+        ("none", {}, [NONE_IN_THE_RUN]),
+        ("bubblewrap", OPEN, [NONE_AGAIN]),
+        ("none", OPEN, [NONE_IN_THE_RUN, NONE_AGAIN]),
+        ("landlock", {}, ["**Sandbox: landlock.** In the run, it is weaker than bubblewrap"]),
+        (None, {}, [NO_WORD]),
+        ("bubblewrap", {}, []),
+    ],
+)
+@pytest.mark.needs(binary="bwrap", apt="bubblewrap")
+def test_a_draft_says_what_its_run_had_and_what_it_was_judged_in(
+    tmp_path: Path, run: str | None, own: dict[str, str], told: list[str]
+) -> None:
     publication = local_publication(tmp_path)
-    run_publisher(publication.with_spec(sandbox=OPEN))
-    (record,) = (tmp_path / "state" / "forge" / "demo").rglob("*.json")
-    assert "**Sandbox: none.**" in record.read_text()
+    run_publisher(publication.with_spec(run_sandbox=run, sandbox=own))
+    (draft,) = read_records(tmp_path / "state" / "forge" / "demo")
+    warned = [line for line in draft.body.splitlines() if "**Sandbox:" in line]
+    assert len(warned) == len(told)
+    assert all(line.startswith(f"- {words}") for line, words in zip(warned, told, strict=True)), warned
+    again = own.get("kind", "bubblewrap")
+    assert f"Sandbox: {run or 'not recorded'} in the run, {again} when the gates ran again." in draft.body
 
 
 def test_the_commands_come_from_the_base_and_not_from_the_commit(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from autopilot.runner.commit import AGENT_REFS, keep_agents_commits
 from autopilot.runner.failure import RunFailure
-from autopilot.runner.judge import absent_by_sparse_checkout
+from autopilot.runner.sparse import absent_by_sparse_checkout
 from autopilot.runner.tripwire import fingerprint
 from autopilot.runner.worktree import check_place
 from tests.support import git_agents
@@ -99,6 +99,7 @@ def test_nothing_that_the_agent_planted_runs_and_a_planted_filter_changes_nothin
     )
 
 
+@pytest.mark.field_report("AGT-032")
 @pytest.mark.parametrize("has_commit", [True, False])
 def test_a_repository_inside_the_worktree_is_refused_by_name(
     desk: Desk, tmp_path: Path, has_commit: bool

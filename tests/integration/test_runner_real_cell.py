@@ -1,17 +1,13 @@
-"""Both real clients in the cell, their models played on loopback: what they may do, and what they may not."""
+"""Claude Code and Codex in the cell, their models played on loopback: what they may and may not do."""
 
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from autopilot.runner.guard.selftest import client_command
-from autopilot.runner.guard.service import GuardService
 from autopilot.schemas.run import Limits, Outcome
 from tests.support.cell_clients import CLAUDE, Client
 from tests.support.cell_fixtures import Play, checked_repo, refusals
@@ -141,46 +137,9 @@ def test_background_work_is_refused(real_client: Client, play_real: Play, repo: 
     assert refusals(spec) == [("Bash", "sleep 300 &")]
 
 
-class Silent(GuardService):
-    """A guard that proves itself, and falls silent when it is asked about one command."""
-
-    over = threading.Event()
-
-    def answer(self, event: bytes, *, since_s: float) -> bytes:
-        if b"touch hung" in event:
-            self.over.wait(60)
-        return super().answer(event, since_s=since_s)
-
-
-@pytest.fixture
-def _silent_guard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    Silent.over.clear()
-    monkeypatch.setattr("autopilot.runner.sentry.GuardService", Silent)
-    yield
-    Silent.over.set()
-
-
-HANGING = """\
-import subprocess, sys, time
-event = sys.stdin.buffer.read()
-if b"touch hung" in event:
-    time.sleep(100)
-sys.exit(subprocess.run(sys.argv[1:], input=event).returncode)
-"""
-
-
-@pytest.fixture
-def _hanging_hook(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hook's command hangs for one command of the agent, and is the real one for all else."""
-    monkeypatch.setattr(
-        "autopilot.runner.sentry.client_command",
-        lambda socket: (sys.executable, "-I", "-c", HANGING, *client_command(socket)),
-    )
-
-
 @pytest.mark.covers("H20", "H21")
 @pytest.mark.field_report("DMN-040")
-@pytest.mark.usefixtures("_silent_guard")
+@pytest.mark.usefixtures("silent_guard")
 def test_a_guard_that_falls_silent_blocks(real_client: Client, play_real: Play, repo: Repo) -> None:
     spec, result = play_real(repo, real_client.shell("touch hung"))
     assert not (spec.worktree / "hung").exists()
@@ -189,7 +148,7 @@ def test_a_guard_that_falls_silent_blocks(real_client: Client, play_real: Play, 
 
 @pytest.mark.covers("H21")
 @pytest.mark.field_report("DMN-040")
-@pytest.mark.usefixtures("_hanging_hook")
+@pytest.mark.usefixtures("hanging_hook")
 def test_a_hook_that_hangs_blocks(real_client: Client, play_real: Play, repo: Repo) -> None:
     silence_s = 40 if real_client is CLAUDE else 12
     limits = Limits(run_ceiling_micro_usd=5_000_000, wall_s=120, silence_s=silence_s, kill_grace_s=1)

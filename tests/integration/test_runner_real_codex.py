@@ -73,6 +73,36 @@ def test_the_real_client_mends_the_file_and_its_tokens_are_priced(
     assert [event["tool"] for event in events_of(spec, "agent.used_tool")] == ["apply_patch", "Bash"]
 
 
+@pytest.mark.parametrize("variable", ["CODEX_API_KEY", "OPENAI_API_KEY"])
+def test_the_real_client_with_its_own_provider_asks_the_broker_and_nothing_else(
+    host: Host,
+    repo: Repo,
+    make_model: MakeModel,
+    codex_binary: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    variable: str,
+) -> None:
+    model = make_model(library.codex_mend(small_project()))
+    monkeypatch.delenv(KEY_VARIABLE)
+    monkeypatch.setenv(variable, "made-up-key-of-the-model")
+    monkeypatch.setenv("OPENAI_BASE_URL", f"{model.url}/v1")
+    agent = AgentSpec(
+        name="codex",
+        kind="codex",
+        argv=(str(codex_binary),),
+        env_pass=("OPENAI_BASE_URL",),
+        model=MODEL,
+        prices=PRICES,
+    )
+    spec = host.spec(repo, agent)
+    result = run_here(spec)
+    assert result.outcome is Outcome.COMMITTED, (result.message, (spec.run_dir / "agent-1.log").read_text())
+    assert {each.by for each in result.blocked} <= {"network"}
+    assert not [each for each in result.blocked if "127.0.0.1" in each.what or "openai.com" in each.what]
+    assert {request.headers["authorization"] for request in model.requests()} == {"(given)"}
+
+
 def test_commands_of_the_real_client_do_not_see_its_key(
     host: Host, tmp_path: Path, make_model: MakeModel, codex_binary: Path
 ) -> None:

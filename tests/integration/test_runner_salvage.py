@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from autopilot.config.git import Git
+from autopilot.runner.bundles import UnsavedError
 from autopilot.runner.earlier import INTERRUPTED
 from autopilot.runner.owned import is_made_by, maker_of, record_of
-from autopilot.runner.salvage import Finding, UnsavedError, salvage, salvages
+from autopilot.runner.salvage import Finding, salvage, salvages
 from autopilot.runner.worktree import TRASH
 from autopilot.schemas.run import AgentSpec, Outcome, RunSpec
 from autopilot.schemas.salvage import Salvage
@@ -176,7 +177,7 @@ def test_the_same_work_is_saved_once_and_changed_work_again(host: Host, repo: Re
 def test_a_change_too_large_for_a_patch_is_saved_in_its_bundle(
     host: Host, repo: Repo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("autopilot.runner.salvage._MAX_PATCH_BYTES", 100)
+    monkeypatch.setattr("autopilot.runner.bundles._MAX_PATCH_BYTES", 100)
     saved = saved_of(host, lost_in_the_middle(host, repo))
     assert saved.patch is None
     assert saved.notes
@@ -193,6 +194,7 @@ def test_an_untouched_worktree_leaves_an_empty_record(host: Host, repo: Repo) ->
     assert saved.left_out == ("report.xml",)
 
 
+@pytest.mark.field_report("AGT-032")
 def test_what_cannot_be_saved_whole_is_an_error_and_the_next_attempt_still_starts(
     host: Host, repo: Repo
 ) -> None:

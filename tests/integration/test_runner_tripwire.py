@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,8 @@ ODD_NAMES = (
     "*?[x]",
     "世界",
 )
+_ANOTHER = "git -c user.name=x -c user.email=x@x.example commit-tree -m x HEAD^{tree}"
+REPLACED = f"git replace HEAD $({_ANOTHER})"
 
 
 @pytest.fixture
@@ -46,6 +50,83 @@ def test_what_the_agent_did_to_its_repository_is_named(desk: Desk, tmp_path: Pat
     names = set(differences(before, fingerprint(desk.workspace)))
     wanted = {"repo.git/config", "repo.git/objects/info/alternates", "T-1/.git", "repo.git/hooks/pre-commit"}
     assert wanted <= names
+
+
+@pytest.mark.parametrize(
+    ("line", "named"),
+    {
+        "git config -f $repo/config x.y z": "repo.git/config",
+        "git config -f $repo/config.worktree x.y z": "repo.git/config.worktree",
+        "git config -f $admin/config.worktree x.y z": "repo.git/worktrees/T-1/config.worktree",
+        "mkdir -p $repo/hooks && touch $repo/hooks/pre-push": "repo.git/hooks/pre-push",
+        "mkdir -p $admin/hooks && touch $admin/hooks/pre-push": "repo.git/worktrees/T-1/hooks/pre-push",
+        "mkdir -p $repo/info && echo '* -diff' > $repo/info/attributes": "repo.git/info/attributes",
+        "mkdir -p $repo/info && echo x > $repo/info/exclude": "repo.git/info/exclude",
+        "mkdir -p $repo/info && echo x > $repo/info/grafts": "repo.git/info/grafts",
+        "mkdir -p $repo/info && echo x > $repo/info/refs": "repo.git/info/refs",
+        "mkdir -p $admin/info && echo '* -diff' > $admin/info/attributes": (
+            "repo.git/worktrees/T-1/info/attributes"
+        ),
+        "mkdir -p $repo/objects/info && echo /x > $repo/objects/info/alternates": (
+            "repo.git/objects/info/alternates"
+        ),
+        "mkdir -p $repo/objects/info && echo x > $repo/objects/info/http-alternates": (
+            "repo.git/objects/info/http-alternates"
+        ),
+        "git rev-parse HEAD > $repo/shallow": "repo.git/shallow",
+        REPLACED: "repo.git/refs/replace/$head",
+        f"{REPLACED}; git pack-refs --all": "repo.git/packed-refs",
+        "echo ../elsewhere > $admin/commondir": "repo.git/worktrees/T-1/commondir",
+        "echo /elsewhere > $admin/gitdir": "repo.git/worktrees/T-1/gitdir",
+        "echo 'gitdir: /elsewhere' > .git": "T-1/.git",
+        "rm .git && git init -q .": "T-1/.git/config",
+        "git symbolic-ref --no-recurse -m x HEAD refs/heads/x 2>&1; echo ref: refs/heads/x > $repo/HEAD": (
+            "repo.git/HEAD"
+        ),
+        "mkdir $repo/rr-cache": "repo.git/rr-cache",
+        "mkdir $repo/remotes && echo 'URL: /x' > $repo/remotes/origin": "repo.git/remotes",
+        "mkdir $repo/branches && echo /x > $repo/branches/origin": "repo.git/branches",
+        "git worktree add -q --detach $tmp/more": "repo.git/worktrees/more/gitdir",
+        "mv $repo/objects $tmp/o && ln -s $tmp/o $repo/objects": "repo.git/objects",
+        "mv $repo/objects/pack $tmp/p; ln -s $tmp/p $repo/objects/pack": "repo.git/objects/pack",
+        "mv $repo/refs/heads $tmp/h && ln -s $tmp/h $repo/refs/heads": "repo.git/refs/heads",
+        "mkdir -p $repo/hooks && ln -s /bin/true $repo/hooks/post-commit": "repo.git/hooks/post-commit",
+    }.items(),
+)
+def test_each_way_to_change_how_git_behaves_is_named(
+    desk: Desk, tmp_path: Path, line: str, named: str
+) -> None:
+    before = fingerprint(desk.workspace)
+    head = git(desk.tree, "rev-parse", "HEAD").strip()
+    variables = {"repo": desk.workspace.repository, "admin": desk.workspace.admin, "tmp": tmp_path}
+    env = {**os.environ, **{name: str(place) for name, place in variables.items()}}
+    subprocess.run(["bash", "-c", line], cwd=desk.tree, env=env, check=True)
+    assert named.replace("$head", head) in differences(before, fingerprint(desk.workspace))
+
+
+def test_a_hook_that_may_be_run_now_is_named_though_it_says_what_it_said(desk: Desk) -> None:
+    hook = desk.workspace.repository / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("exit 1\n")
+    before = fingerprint(desk.workspace)
+    hook.chmod(0o755)
+    assert differences(before, fingerprint(desk.workspace)) == ("repo.git/hooks/pre-commit",)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git update-index --split-index && git add -A",
+        "git update-index --index-version 4; git update-index --untracked-cache",
+        "git sparse-checkout set --no-cone '/*' 2>/dev/null; git sparse-checkout list >/dev/null; true",
+    ],
+)
+def test_an_agents_own_index_is_its_own_affair(desk: Desk, line: str) -> None:
+    before = fingerprint(desk.workspace)
+    env = {**os.environ, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "x.y", "GIT_CONFIG_VALUE_0": "z"}
+    subprocess.run(["bash", "-c", line], cwd=desk.tree, env=env, check=True)
+    found = differences(before, fingerprint(desk.workspace))
+    assert {name for name in found if "config" not in name} == set()
 
 
 def test_ordinary_work_with_git_trips_nothing(desk: Desk, tmp_path: Path) -> None:

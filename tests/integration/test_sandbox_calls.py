@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import venv
 from dataclasses import replace
@@ -74,6 +75,11 @@ def test_a_signal_passes_through(tmp_path: Path, kind: SandboxKind, number: sign
     assert (ended.code, ended.signal) == (None, number)
 
 
+def test_no_signal_is_ignored_that_the_program_has_not_chosen_to(tmp_path: Path, kind: SandboxKind) -> None:
+    ended = locked_up(tmp_path / "cell", ("grep", "SigIgn", "/proc/self/status"), sandbox_of(kind))
+    assert ended.tail.split() == [b"SigIgn:", b"0000000000000000"]
+
+
 def test_a_program_that_is_not_there_is_no_failure_of_the_sandbox(tmp_path: Path, kind: SandboxKind) -> None:
     ended = locked_up(tmp_path / "cell", ("no-such-program",), sandbox_of(kind))
     assert "cannot start" in ended.spawn_error
@@ -108,6 +114,28 @@ def test_a_virtual_environment_of_copies_finds_its_python(
         wall_s=60.0,
     )
     assert (ended.code, ended.tail.decode().split()) == (0, [str(made), sys.base_prefix])
+
+
+@pytest.mark.parametrize("kind", ["bubblewrap", "landlock"], indirect=True)
+def test_what_is_named_by_a_link_in_what_is_shown_anyway_is_there(tmp_path: Path, kind: SandboxKind) -> None:
+    tools, elsewhere = tmp_path / "tools" / "bin", tmp_path / "elsewhere"
+    for folder in (tools, tools.with_name("lib"), elsewhere):
+        folder.mkdir(parents=True)
+    (elsewhere / "says").write_text("#!/bin/sh\necho hello\n")
+    (elsewhere / "says").chmod(0o755)
+    (tools / "says").symlink_to(elsewhere / "says")
+    folder = tmp_path / "cell"
+    folder.mkdir()
+    ended = run_inside(
+        sandbox_of(kind),
+        Confinement(cwd=folder, home=folder, writable=(folder,), readable=(tools / "says",)),
+        ("says",),
+        env={"PATH": f"{tools}:{os.defpath}", "HOME": str(folder)},
+        output=tmp_path / "said",
+        clock=SystemClock(),
+        wall_s=60.0,
+    )
+    assert (ended.code, ended.tail) == (0, b"hello\n")
 
 
 def test_a_sandbox_that_does_not_come_up_is_named_and_nothing_was_started(tmp_path: Path) -> None:
@@ -199,6 +227,15 @@ def test_one_process_gets_no_more_memory_than_all_may_have(tmp_path: Path) -> No
 
 
 @pytest.mark.field_report("AGT-011")
+@pytest.mark.parametrize("place", ["/tmp", "/var/tmp", "/run", "/dev/shm"])
+def test_files_in_memory_take_no_more_than_a_part_of_what_all_may_have(tmp_path: Path, place: str) -> None:
+    sandbox = sandbox_of("bubblewrap", Bounds(memory_bytes=64 * MIB))
+    fill = ("sh", "-c", f"head -c 48M /dev/zero >{place}/large")
+    ended = locked_up(tmp_path / "cell", fill, sandbox)
+    assert (ended.code, b"No space left" in ended.tail) == (1, True)
+
+
+@pytest.mark.field_report("AGT-011")
 def test_a_crowd_of_processes_ends_with_its_reason(tmp_path: Path, kind: SandboxKind) -> None:
     code = (
         "import os, signal\nfor _ in range(500):\n    if not os.fork():\n        signal.alarm(60)\n"
@@ -206,3 +243,20 @@ def test_a_crowd_of_processes_ends_with_its_reason(tmp_path: Path, kind: Sandbox
     )
     ended = locked_up(tmp_path / "cell", python(code), sandbox_of(kind, Bounds(processes=60)), grace_s=0.2)
     assert ended.stopped == "resource-limit"
+
+
+def test_the_machines_name_and_neighbours_are_not_told_and_the_name_inside_is_found(tmp_path: Path) -> None:
+    code = (
+        "import socket\nname = socket.gethostname()\nprint(name, socket.gethostbyname(name))\n"
+        "for file in ('hosts', 'hostname', 'machine-id'):\n"
+        "    try:\n        print(open(f'/etc/{file}').read())\n"
+        "    except OSError as error:\n        print(type(error).__name__)\n"
+    )
+    ended = locked_up(tmp_path / "cell", python(code), sandbox_of("bubblewrap"))
+    said = ended.tail.decode()
+    assert said.splitlines()[0] == "sandbox 127.0.0.1"
+    assert socket.gethostname() not in said
+    for file in ("hosts", "machine-id"):
+        machines = Path("/etc", file)
+        if machines.is_file() and machines.read_text().strip():
+            assert machines.read_text() not in said

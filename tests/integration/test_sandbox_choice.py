@@ -8,14 +8,17 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config import environ
 from autopilot.config.clock import SystemClock
+from autopilot.runner.sandbox.cells import Cells
 from autopilot.runner.sandbox.confinement import SandboxMissing
+from autopilot.runner.sandbox.missing import Missing
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.run import Outcome
 from tests.support.cli import Cli
 from tests.support.repo_traps import write_script
-from tests.support.runs import Host, run_here
+from tests.support.runs import OPEN, Host, events_of, run_here
 from tests.support.small_project import small_repo
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seatbelt is a sandbox on macOS")
@@ -67,9 +70,54 @@ def test_what_would_show_our_state_is_no_sandbox(host: Host, tmp_path: Path) -> 
     assert str(tmp_path) in result.message
 
 
-@pytest.mark.parametrize(("kind", "finding"), [("none", "warning"), ("seatbelt", "blocked")])
-def test_doctor_tells_what_runs_are_locked_up_in(tmp_path: Path, kind: str, finding: str) -> None:
+@pytest.mark.parametrize(("kind", "verdict"), [("none", "warning"), ("seatbelt", "no-go")])
+def test_doctor_tells_what_runs_are_locked_up_in(tmp_path: Path, kind: str, verdict: str) -> None:
     said = Cli(tmp_path / "home", config=f'[sandbox]\nkind = "{kind}"\n').run("doctor", "--json")
     (line,) = [each for each in json.loads(said.out)["checks"] if each["name"] == "sandbox"]
-    assert line["finding"] == finding
+    assert line["verdict"] == verdict
     assert line["cure"]
+
+
+@pytest.mark.usefixtures("broken_bubblewrap")
+@pytest.mark.parametrize(("kind", "why"), [("auto", "Permission denied"), ("landlock", "as configured")])
+def test_doctor_warns_of_a_weaker_kind_and_says_why_it_was_taken(tmp_path: Path, kind: str, why: str) -> None:
+    if isinstance(open_sandbox(SandboxSpec(kind="landlock"), SystemClock()), Missing):
+        pytest.skip("this kernel has no Landlock that is new enough")
+    home = Cli(tmp_path / "home", config=f'[sandbox]\nkind = "{kind}"\n')
+    said = home.run("doctor", "--json", env={"PATH": environ.current()["PATH"]})
+    (line,) = [each for each in json.loads(said.out)["checks"] if each["name"] == "sandbox"]
+    assert line["verdict"] == "warning"
+    assert line["evidence"].startswith("landlock")
+    assert "weaker than bubblewrap" in line["evidence"]
+    assert why in line["evidence"]
+    assert "install bubblewrap" in line["cure"]
+    assert "docs/security.md" in line["cure"]
+
+
+def test_doctor_warns_of_a_limit_that_nothing_holds_and_says_who_holds_the_others(tmp_path: Path) -> None:
+    home = Cli(tmp_path / "home", config="")
+    lines = [
+        each for each in json.loads(home.run("doctor", "--json").out)["checks"] if each["name"] == "limits"
+    ]
+    assert [each["verdict"] for each in lines] == ["go"]
+    found = Cells.open("")
+    is_held = found is not None and "cpu" in found.controllers
+    told = Cli(tmp_path / "other", config="[sandbox]\ncpu_percent = 50\n").run("doctor", "--json")
+    (line,) = [each for each in json.loads(told.out)["checks"] if each["name"] == "limits"]
+    assert line["verdict"] == ("go" if is_held else "warning")
+    assert is_held or "cpu_percent = 50" in line["evidence"]
+
+
+@pytest.mark.parametrize("wanted", [SandboxSpec(), SandboxSpec(kind="landlock"), OPEN, ELSEWHERE])
+def test_a_result_says_what_its_run_was_locked_up_in(host: Host, tmp_path: Path, wanted: SandboxSpec) -> None:
+    expected = open_sandbox(wanted, SystemClock()).kind
+    spec = host.spec(small_repo(tmp_path / "theirs"), sandbox=wanted)
+    assert run_here(spec).sandbox == expected
+    [told] = events_of(spec, "run.started")
+    assert told["sandbox"] == expected
+
+
+@pytest.mark.usefixtures("broken_bubblewrap")
+def test_auto_that_became_a_weaker_kind_is_told_by_its_own_name(host: Host, tmp_path: Path) -> None:
+    result = run_here(host.spec(small_repo(tmp_path / "theirs")))
+    assert result.sandbox in {"landlock", "missing"}

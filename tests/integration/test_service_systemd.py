@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 
 import pytest
 
+from autopilot.daemon.children import OWN_MEMORY_BYTES, OWN_THREADS
 from autopilot.schemas.events import Event
 from tests.support.init_system import PATIENCE_S, Machine, booted
 from tests.support.serviced import UNIT, Serviced
@@ -104,6 +106,7 @@ def test_a_loop_that_stands_still_is_ended_and_started_anew(night: Serviced) -> 
     assert len(night.events(Event.DAEMON_READY)) == 2
 
 
+@pytest.mark.field_report("DMN-050")
 def test_a_run_outlives_the_crash_of_the_daemon_in_its_own_scope_and_is_published(
     night: Serviced,
 ) -> None:
@@ -113,6 +116,16 @@ def test_a_run_outlives_the_crash_of_the_daemon_in_its_own_scope_and_is_publishe
     assert unit.startswith("autopilot-T-1-")
     assert unit.endswith(".scope")
     assert "XDG_RUNTIME_DIR" not in night.machine.proc(runner, "environ")
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = ("MemoryMax", "MemorySwapMax", "TasksMax", "Delegate", "OOMPolicy", "KillMode")
+    assert night.machine.shown(unit, *limits) == {
+        "MemoryMax": str(round(whole * 0.75) + OWN_MEMORY_BYTES),
+        "MemorySwapMax": "0",
+        "TasksMax": str(4 * 1000 + OWN_THREADS),
+        "Delegate": "yes",
+        "OOMPolicy": "continue",
+        "KillMode": "mixed",
+    }
     before = night.machine.main_pid()
     night.kill(before)
     night.wait_until_up(besides=before)

@@ -24,7 +24,7 @@ ENDS = {
     Outcome.ASKED: (State.PARKED, Trigger.PARK),
     Outcome.GATES_FAILED: (State.PARKED, Trigger.PARK),
     Outcome.AGENT_FAILED: (State.QUEUED, Trigger.RETRY),
-    Outcome.AGENT_MISSING: (State.PARKED, Trigger.PARK),
+    Outcome.AGENT_MISSING: (State.QUEUED, Trigger.RELEASE),
     Outcome.CREDENTIAL: (State.PARKED, Trigger.PARK),
     Outcome.USAGE_LIMIT: (State.QUEUED, Trigger.RELEASE),
     Outcome.OVER_CEILING: (State.PARKED, Trigger.PARK),

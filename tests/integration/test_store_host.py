@@ -6,6 +6,7 @@ from pathlib import Path
 
 from autopilot.daemon.store import queries_host, writes
 from autopilot.daemon.store.engine import Store
+from autopilot.daemon.store.unit import in_one
 from autopilot.schemas.ticket import Hold
 from tests.support import queue
 from tests.support.clock import FakeClock
@@ -81,8 +82,12 @@ def test_holds_that_stay_the_same_write_nothing(store: Store) -> None:
 
 def test_a_schedule_fires_once_for_each_of_its_moments(store: Store, tmp_path: Path) -> None:
     other = queue.new_store(tmp_path, is_on=False)
-    assert [writes.fire_once(which, "digest", 100) for which in (store, other, store)] == [True, False, False]
-    assert writes.fire_once(store, "digest", 200)
+
+    def is_fired(which: Store, nominal_ms: int) -> bool:
+        return in_one(which, lambda unit: writes.fire(unit, "digest", nominal_ms))
+
+    assert [is_fired(which, 100) for which in (store, other, store)] == [True, False, False]
+    assert is_fired(store, 200)
     with other.read() as conn:
         assert queries_host.last_firing(conn, "digest") == 200
         assert queries_host.last_firing(conn, "another") is None

@@ -11,12 +11,14 @@ import pytest
 
 from tests.support.fixtures import MakeForge
 from tests.support.forge import faults
+from tests.support.forge.issues import Issue
 from tests.support.forge.server import Forge
 from tests.support.gitcmd import git, git_environment
 from tests.support.repos import commit_files
 from tests.support.wait import wait_until
 
 PULLS = "/repos/o/r/pulls"
+ISSUES = "/repos/o/r/issues"
 
 
 @pytest.fixture
@@ -109,6 +111,10 @@ def test_the_head_filter_without_an_owner_is_ignored_as_on_the_real_service(forg
         ("GET", PULLS, None, 200),
         ("POST", PULLS, draft(), 201),
         ("PATCH", f"{PULLS}/1", {"body": "new"}, 200),
+        ("GET", f"{ISSUES}/3", None, 200),
+        ("GET", f"{ISSUES}/4", None, 200),
+        ("GET", f"{ISSUES}/3/comments", None, 200),
+        ("POST", f"{ISSUES}/3/comments", {"body": "b"}, 201),
     ],
 )
 def test_every_answer_fits_the_description_of_the_real_service(
@@ -116,6 +122,8 @@ def test_every_answer_fits_the_description_of_the_real_service(
 ) -> None:
     if method != "POST":
         ask(forge, "POST", PULLS, draft())
+    forge.issues.put("o/r", Issue(3, "T", "b", labels=("bug",), comments=["first"]))
+    forge.issues.put("o/r", Issue(4, "T", author=None, state="closed", is_pull=True))
     got, answer = ask(forge, method, target, body)
     operation = forge.github.spec.find(method, target)
     assert operation is not None

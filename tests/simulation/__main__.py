@@ -11,11 +11,20 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.simulation import many
+from tests.simulation.channel_mutants import OF_CHANNELS
+from tests.simulation.ends import Patch
 from tests.simulation.mutants import BY_NAME
-from tests.simulation.play import Patch, Played, Stage
+from tests.simulation.play import Played, Stage
+from tests.simulation.week_mutants import OF_WEEK
 
 _TIDY_EVERY = 50
 _TMPFS = Path("/dev/shm")
+_HOW = {
+    (False, False): "script/soak",
+    (True, False): "script/soak --week",
+    (False, True): "python -m tests.simulation --channels",
+}
+ALL = BY_NAME | OF_WEEK | OF_CHANNELS
 
 
 def main(argv: list[str]) -> int:
@@ -24,21 +33,26 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seeds", default="1-100", help="first-last, or how many from 1 on (1-100)")
     parser.add_argument("--jobs", type=int, default=1, help="processes that play at once (1)")
     parser.add_argument("--replay", help="play this seed alone and print the digest of all that happened")
-    parser.add_argument("--mutant", choices=BY_NAME, help="plant this fault, and stop where it is found")
+    kinds = parser.add_mutually_exclusive_group()
+    kinds.add_argument("--week", action="store_true", help="play a week of nights instead (2 s a seed)")
+    kinds.add_argument("--channels", action="store_true", help="let digests and reports go out, too")
+    parser.add_argument("--mutant", choices=ALL, help="plant this fault, and stop where it is found")
     parser.add_argument("--digests", action="store_true", help="print the digest of each seed")
     parser.add_argument("-v", "--verbose", action="store_true", help="print everything that happened")
     options = parser.parse_args(argv)
     seeds = many.span(f"{options.replay}-{options.replay}" if options.replay else options.seeds)
     if options.jobs > 1:
-        return many.play_all(seeds, options.jobs)
-    patches = BY_NAME[options.mutant]() if options.mutant else ()
+        if options.digests or options.replay:
+            parser.error("digests and one seed again are asked of one process: leave --jobs out")
+        return many.play_all(seeds, options.jobs, _passed_on(options))
+    patches = ALL[options.mutant]() if options.mutant else ()
     bad, ticks, started_s = 0, 0, time.process_time()
-    for played in _played(seeds, patches):
+    for played in _played(seeds, patches, is_week=options.week, has_channels=options.channels):
         bad, ticks = bad + bool(played.fault), ticks + played.ticks
         if options.verbose:
             print("\n".join(played.trace))
         if played.fault:
-            print(told(played))
+            print(told(played, how=_HOW[options.week, options.channels]))
             if options.mutant:
                 break
         if options.digests or options.replay:
@@ -49,21 +63,28 @@ def main(argv: list[str]) -> int:
     return int(bad > 0)
 
 
-def told(played: Played) -> str:
+def _passed_on(options: argparse.Namespace) -> tuple[str, ...]:
+    """Give the words that say what each of several processes plays."""
+    week = ("--week",) if options.week else ("--channels",) if options.channels else ()
+    mutant = ("--mutant", options.mutant) if options.mutant else ()
+    return (*week, *mutant, *(("--verbose",) if options.verbose else ()))
+
+
+def told(played: Played, *, how: str) -> str:
     """The one line about a broken seed."""
-    return (
-        f"seed {played.seed}: {played.fault.splitlines()[0]} | replay: script/soak --replay {played.seed} -v"
-    )
+    return f"seed {played.seed}: {played.fault.splitlines()[0]} | replay: {how} --replay {played.seed} -v"
 
 
-def _played(seeds: range, patches: tuple[Patch, ...]) -> Iterator[Played]:
+def _played(
+    seeds: range, patches: tuple[Patch, ...], *, is_week: bool, has_channels: bool
+) -> Iterator[Played]:
     """Play one seed after the other; what each leaves in memory is looked for now and then."""
     with tempfile.TemporaryDirectory(dir=_TMPFS if _TMPFS.is_dir() else None) as folder:
         stage = Stage(Path(folder))
         gc.freeze()
         gc.disable()
         for seed in seeds:
-            yield stage.play(seed, patches)
+            yield stage.play(seed, patches, is_week=is_week, has_channels=has_channels)
             if seed % _TIDY_EVERY == 0:
                 gc.collect()
 

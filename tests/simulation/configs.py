@@ -39,6 +39,14 @@ kind = "scripted"
 [agents.other]
 kind = "scripted"
 """
+_CHANNELS = """
+[channels.team]
+kind = "webhook"
+credential = "team-hook"
+[channels.desk]
+kind = "command"
+argv = ["mail"]
+"""
 _REPO = """
 [[repo]]
 name = "{name}"
@@ -63,6 +71,7 @@ _USUAL = {
     "backoff_cap_s": "60",
     "min_free_disk_gib": "1",
     "min_free_memory_gib": "0",
+    "max_load_per_cpu": "0",
     "default_agent": '"scripted"',
 }
 _VARIANTS: tuple[tuple[dict[str, str], str, tuple[str, ...]], ...] = (
@@ -80,10 +89,42 @@ def variants() -> tuple[Settings, ...]:
     return tuple(_read(*variant) for variant in _VARIANTS)
 
 
-def _read(changes: dict[str, str], window: str, repos: tuple[str, ...]) -> Settings:
+@cache
+def with_channels() -> tuple[Settings, ...]:
+    """The same configurations of an operator who is told of the night; one channel comes and goes."""
+    usual = {"report_drafts": "true", "report_channels": '["team", "desk"]'}
+    one = {"report_drafts": "true", "report_channels": '["team"]'}
+    return tuple(
+        _read({**changes, **(one if number == 1 else usual)}, window, repos, _TABLES + _CHANNELS)
+        for number, (changes, window, repos) in enumerate(_VARIANTS)
+    )
+
+
+@cache
+def of_week(zone: str, digest_at: str) -> Settings:
+    """What an operator has who leaves it alone for a week: hours, long runs, room for all of them."""
+    room = {"cost_ceiling_usd": "40", "max_open_drafts": "20", "releases_per_ticket": "10"}
+    edits = {
+        'timezone = "Europe/Berlin"': f'timezone = "{zone}"',
+        'digest_at = "07:30"': f'digest_at = "{digest_at}"',
+        "wall_s = 60": "wall_s = 14400",
+        "silence_s = 30": "silence_s = 1800",
+        "no_progress_s = 30": "no_progress_s = 3600",
+        "poll_s = 60": "poll_s = 600\nlease_s = 3600",
+    }
+    tables = _TABLES
+    for before, after in edits.items():
+        assert before in tables
+        tables = tables.replace(before, after)
+    return _read(room, "22:00-07:00", ("shop", "till"), tables)
+
+
+def _read(
+    changes: dict[str, str], window: str, repos: tuple[str, ...], tables_text: str = _TABLES
+) -> Settings:
     with tempfile.TemporaryDirectory() as folder:
         paths = paths_below(Path(folder))
         lines = [f"{name} = {value}" for name, value in (_USUAL | changes).items()]
-        tables = [_TABLES.format(window=window), *(_REPO.format(name=name) for name in repos)]
+        tables = [tables_text.format(window=window), *(_REPO.format(name=name) for name in repos)]
         paths.config_file.write_text("\n".join([*lines, *tables]))
         return load(paths)

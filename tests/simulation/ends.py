@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Any
+
+Script = Generator[int | None, None, int]
+"""Each step does something and gives the milliseconds awake until the next, or None: until somebody wakes it.
+Its end is the process's exit."""
+Patch = tuple[Any, str, Any]
+"""A module or class, the name of an attribute, and what takes its place for a while."""
+
 
 class DaemonKilled(BaseException):
     """SIGKILL, here and now: nothing in memory is left."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.budget import ROLLING_MS
 from autopilot.schemas.machine import State, Trigger, target
+from tests.simulation import deliveries
 from tests.simulation.ends import Broken
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ class Invariants:
         self._replayed: dict[int, str] = {}
         self._fences: Counter[int] = Counter()
         self._ended_ms: dict[str, int] = {}
-        self._ceiling = 0
         self.tickets: list[Row] = []
         self.attempts: list[Row] = []
 
@@ -81,11 +81,14 @@ class Invariants:
                 *self._money(),
                 *self._brakes(),
             ]
-            faults += self._publications()
+            faults += deliveries.faults(self._world, self.rows, self.tickets)
         finally:
             self._raw.execute("COMMIT")
         if faults:
             raise Broken(faults[0])
+
+    def _row(self, number: int) -> Row:
+        return next(row for row in self.tickets if row["short_id"] == number)
 
     def restless(self) -> list[str]:
         """Name the tickets that nobody but the daemon can move: by the state, and what would hold them."""
@@ -125,7 +128,9 @@ class Invariants:
             if trigger is Trigger.CLAIM:
                 yield from self._claim(move)
             elif trigger is Trigger.PUBLISH_DONE:
-                yield from self._delivered(number)
+                yield from deliveries.delivered(self._world, self.rows, self._row(number))
+            elif before == "publishing" and trigger is Trigger.PARK:
+                yield from deliveries.refused(self._world, move, self._row(number))
 
     def _counters(self, moves: list[Row], before: dict[int, Row]) -> Iterator[str]:
         """One move counts what it uses, and forgets no cancel: a running ticket asked to end does."""
@@ -162,8 +167,8 @@ class Invariants:
             return
         settled = self._settled()
         promised = sum(max(row["spent_micro_usd"], row["reserved_micro_usd"]) for row in live)
-        self._ceiling = rules.cost_ceiling_micro_usd
-        if settled + promised > self._ceiling:
+        self._world.purse.allow(rules.cost_ceiling_micro_usd, self.attempts)
+        if settled + promised > rules.cost_ceiling_micro_usd:
             yield f"{run['run_id']}: claimed with {settled} spent and {promised} promised"
         if 0 < rules.max_parallel_agents < len(live):
             yield f"{run['run_id']}: {len(live)} runs at once"
@@ -254,13 +259,13 @@ class Invariants:
                 yield f"{run} ({row['state']}): reserved and settled {entries}"
             if is_over and charged[run] != row["spent_micro_usd"]:
                 yield f"{run}: charged {charged[run]}, recorded {row['spent_micro_usd']}"
-            if is_over and charged[run] < purse.by_run[run]:
+            if is_over and charged[run] < purse.owed(run):
                 yield f"{run}: charged {charged[run]}, but it cost {purse.by_run[run]}"
         for row in self.tickets:
             if row["spent_micro_usd"] != ever[row["short_id"]]:
                 yield f"T-{row['short_id']}: spent {row['spent_micro_usd']}, charged {ever[row['short_id']]}"
-        if (paid := purse.in_a_day()) > self._ceiling:
-            yield f"{paid} spent in a day, over {self._ceiling}"
+        if (paid := purse.in_a_day()) > (most := purse.allowed()):
+            yield f"{paid} spent in a day, over {most}"
 
     def _brakes(self) -> Iterator[str]:
         """A probe is one, and it runs."""
@@ -270,27 +275,3 @@ class Invariants:
         for row in rows:
             if row["probe_run_id"] is not None and row["probe_run_id"] not in running:
                 yield f"{row['name']}: waits for the probe {row['probe_run_id']}, which does not run"
-
-    def _publications(self) -> Iterator[str]:
-        rows = self.rows("SELECT * FROM publications")
-        live = Counter(row["ticket"] for row in rows if row["state"] == "running")
-        for ticket in self.tickets:
-            number = ticket["short_id"]
-            if live[number] != (ticket["state"] == "publishing"):
-                yield f"T-{number} is {ticket['state']}, live publications: {live[number]}"
-        if len({row["idempotency_key"] for row in rows}) != len(rows):
-            yield "two publications under one key"
-        for name, remote in self._world.forge.remotes.items():
-            pulls = Counter(pull.branch for pull in remote.pulls if not pull.is_deleted)
-            yield from (
-                f"{name}: {many} pull requests of {branch}" for branch, many in pulls.items() if many > 1
-            )
-
-    def _delivered(self, number: int) -> Iterator[str]:
-        """A tick that is green is true: the commit arrived, and its pull request is or was there."""
-        ticket = next(row for row in self.tickets if row["short_id"] == number)
-        remote = self._world.forge.remote(ticket["repo"])
-        if (ticket["branch"], ticket["head"]) not in remote.pushed:
-            yield f"T-{number}: published, but {ticket['head']} never arrived"
-        if ticket["pr_url"] and not any(pull.branch == ticket["branch"] for pull in remote.pulls):
-            yield f"T-{number}: published, but there is no pull request"

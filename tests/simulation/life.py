@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from autopilot.daemon.app import judge_until_done
 from autopilot.daemon.clockwork import Clockwork
+from autopilot.daemon.delivery.courier import Courier
 from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.inbox import Inbox, Message
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
+from autopilot.daemon.reconcile import Reconcile
 from autopilot.daemon.retention import Retention
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.supervisor import Supervisor
+from autopilot.daemon.turns import Turns
 from autopilot.daemon.vitals import Vitals
 from autopilot.launchd.heartbeat import Silence
 from autopilot.schemas.errors import ConfigError
@@ -51,9 +54,10 @@ class Life:
 
     def live(self) -> None:
         """Recover and judge until it is done, or dies."""
-        drafts = Drafts(self._supervisor())
-        chores = (drafts, partial(write_digest_if_due, is_ready=drafts.are_told), Retention())
-        loop = Loop(self.shop, chores=chores)
+        drafts, turns = Drafts(self._supervisor()), Turns()
+        digest = partial(write_digest_if_due, is_ready=drafts.are_told, turns=turns)
+        couriers = [Courier(self._supervisor())] if self.world.has_channels else []
+        loop = Loop(self.shop, chores=(drafts, digest, Reconcile(turns), Retention(turns), *couriers))
         poll_s = self.shop.settings.daemon.poll_s
         # As `app.py` does: read before recovery, so that a clock that is set meanwhile is noticed.
         clockwork = Clockwork(self.inbox, clock=self.world.clock, poll_s=poll_s, scheduler=self.scheduler)
@@ -62,6 +66,8 @@ class Life:
         self._loop, self._clockwork = loop, clockwork
         judge_until_done(loop, self.inbox, clockwork, Vitals(self.shop, Silence()))
         drafts.close()
+        for courier in couriers:
+            courier.close()
 
     @property
     def is_idle(self) -> bool:
@@ -91,7 +97,9 @@ class Life:
 
     def _step(self, watch: Watch) -> None:
         if watch.step() is not None:
-            self._polls[id(watch)] = self.world.clock.awake_ms + self.world.chance.between(100, 4000)
+            self._polls[id(watch)] = self.world.clock.awake_ms + self.world.chance.between(
+                *self.world.step_ms
+            )
 
     def _start(self, watch: Watch) -> None:
         self.watches.append(watch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import subprocess
@@ -9,10 +10,11 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_STRETCH = 200
+_LONGEST_STRETCH = 200
 _SUMMARY = re.compile(r"^(\d+) seeds, (\d+) broken; (\d+) ticks, (\d+) ms of CPU$", re.MULTILINE)
 _NOT_PASSED = ("COV", "PYTEST")
 
@@ -33,13 +35,20 @@ def start(*arguments: str, hash_seed: str = "random") -> subprocess.CompletedPro
     )  # fmt: skip
 
 
-def play_all(seeds: range, jobs: int) -> int:
-    """Play every seed, print each that is broken at once and a summary at the end; 1 when any was."""
+def play_all(seeds: range, jobs: int, words: Sequence[str] = ()) -> int:
+    """Play every seed, print each that is broken at once and a summary at the end; 1 when any was.
+
+    Args:
+        seeds: which.
+        jobs: processes at once.
+        words: what is played, as given to each process.
+    """
     started_s = time.monotonic()
-    stretches = [seeds[first : first + _STRETCH] for first in range(0, len(seeds), _STRETCH)]
+    size = min(_LONGEST_STRETCH, math.ceil(len(seeds) / jobs))
+    stretches = [seeds[first : first + size] for first in range(0, len(seeds), size)]
     played, bad, ticks, spent_ms = 0, 0, 0, 0
     with ThreadPoolExecutor(jobs) as pool:
-        for output in pool.map(_stretch, stretches):
+        for output in pool.map(partial(_stretch, words=words), stretches):
             numbers = _SUMMARY.search(output)
             if numbers is None:
                 print(output)
@@ -55,8 +64,8 @@ def play_all(seeds: range, jobs: int) -> int:
     return int(bad > 0)
 
 
-def _stretch(seeds: Sequence[int]) -> str:
-    return start("--seeds", f"{seeds[0]}-{seeds[-1]}").stdout
+def _stretch(seeds: Sequence[int], *, words: Sequence[str]) -> str:
+    return start("--seeds", f"{seeds[0]}-{seeds[-1]}", *words).stdout
 
 
 def _tell_progress(played: int, wanted: int, bad: int, started_s: float) -> None:

@@ -11,17 +11,27 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from autopilot.daemon import app, breaker, budget, judge, transitions, transitions_publish
+from autopilot.daemon import (
+    app,
+    breaker,
+    budget,
+    judge,
+    publishing,
+    specs,
+    transitions,
+    transitions_publish,
+)
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import claims, moves, queries_tickets, settle
 from autopilot.daemon.store.rows import Switch
 from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.watch import Watch
-from autopilot.publish import deliver
+from autopilot.publish import branch, deliver
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.machine import State, Trigger
-from tests.simulation.play import Patch
+from autopilot.schemas.publication import PublishVerdict
+from tests.simulation.ends import Patch
 
 Mutant = Callable[[], tuple[Patch, ...]]
 
@@ -125,6 +135,17 @@ def unknown_is_free() -> tuple[Patch, ...]:
     return ((budget, "charge", charge),)
 
 
+def beyond_is_free() -> tuple[Patch, ...]:
+    """What the last step of a run cost beyond its ceiling is charged to nobody."""
+    full = budget.charge
+
+    def charge(*, reserved: int, **about: Any) -> budget.Charge:
+        told = full(reserved=reserved, **about)
+        return budget.Charge(min(told.micro_usd, reserved), known=told.known)
+
+    return ((budget, "charge", charge),)
+
+
 def unrecorded_is_free() -> tuple[Patch, ...]:
     """A runner whose start was not written down in time costs nothing."""
     return ((judge, "RUNNER_LOG", "no such file"),)
@@ -184,6 +205,40 @@ def switch_ignored() -> tuple[Patch, ...]:
     return ((Switch, "may_launch", lambda *_: True),)
 
 
+def pushed_over_anything() -> tuple[Patch, ...]:
+    """A push takes the place of whatever is there by the time it arrives."""
+
+    def push_arguments(spec: Any, *, over: str | None) -> tuple[str, ...]:
+        *most, refs = arguments(spec, over=over)
+        kept = (word for word in most if not word.startswith("--force-with-lease"))
+        return (*kept, f"+{refs}")
+
+    arguments = branch.push_arguments
+    return ((branch, "push_arguments", push_arguments),)
+
+
+def any_fence_believed() -> tuple[Patch, ...]:
+    """A verdict is believed of whichever try of its publication it is, and that of the try before is left."""
+    verdict_of = judge.verdict_of
+
+    def believed(live: Any, verdict: Any) -> Any:
+        found = verdict_of(live, verdict)
+        if not (isinstance(found, str) and "of another try" in found):
+            return found
+        return PublishVerdict.model_validate_json(verdict.read_bytes())
+
+    begin = publishing.begin
+
+    def begun(shop: Any, seen: Any) -> None:
+        left = specs.verdict_path(shop.paths, seen.run_id or "")
+        data = left.read_bytes() if left.is_file() else None
+        begin(shop, seen)
+        if data is not None and not left.exists():
+            left.write_bytes(data)
+
+    return ((judge, "verdict_of", believed), (publishing, "begin", begun))
+
+
 MUTANTS: tuple[Mutant, ...] = (
     guarded_by_state_only,
     release_unsettled,
@@ -194,12 +249,15 @@ MUTANTS: tuple[Mutant, ...] = (
     probed_by_many,
     never_woken,
     unknown_is_free,
+    beyond_is_free,
     unrecorded_is_free,
     left_running,
     told_too_early,
     ceiling_forgotten,
     anybodys_result,
     switch_ignored,
+    pushed_over_anything,
+    any_fence_believed,
 )
 
 BY_NAME = {mutant.__name__: mutant for mutant in MUTANTS}

@@ -11,26 +11,27 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.paths import paths_below
 from autopilot.daemon import demand, drafts, faults, publishing, running
+from autopilot.daemon.delivery import courier
 from autopilot.daemon.digest import gather
-from autopilot.publish import deliver
+from autopilot.publish import deliver, delivery
 from autopilot.publish.forges import registry
 from autopilot.schemas.errors import AutopilotError
-from tests.simulation import operators, publishers
+from tests.simulation import channels, operators, publishers
+from tests.simulation.channels import ChannelWorld
 from tests.simulation.clocks import VirtualClock
-from tests.simulation.ends import Broken, DaemonKilled, SeedOver
+from tests.simulation.ends import Broken, DaemonKilled, Patch, SeedOver
 from tests.simulation.life import Life
 from tests.simulation.reading import reading
 from tests.simulation.vault import Vault
+from tests.simulation.week import Week, around_week
 from tests.simulation.world import World
 
 _EXPECTED = (OSError, AutopilotError)
 _MOST_LIVES = 60
-Patch = tuple[Any, str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,21 +57,33 @@ class Stage:
         self._paths.ensure()
         self._vault = Vault(self._paths.database, VirtualClock(0))
 
-    def play(self, seed: int, patches: tuple[Patch, ...] = ()) -> Played:
+    def play(
+        self, seed: int, patches: tuple[Patch, ...] = (), *, is_week: bool = False, has_channels: bool = False
+    ) -> Played:
         """Play one seed; `patches` are faults planted into the product."""
         self._clear()
-        world = World(seed, self._paths, self._vault)
+        kind = Week if is_week else ChannelWorld if has_channels else World
+        world = kind(seed, self._paths, self._vault)
+        around = _around(world) + (around_week(world) if isinstance(world, Week) else ())
         try:
-            with patched(*_around(world), *patches):
+            with patched(*around, *patches):
                 fault = _play(world)
         finally:
+            world.table.close()
+            world.forge.close()
             world.invariants.close()
             self._vault.close()
         return Played(seed, fault, world.ticks, tuple(world.trace))
 
     def _clear(self) -> None:
         paths = self._paths
-        for folder in (paths.runs, paths.pr_requests, paths.digests, paths.state / "drafts"):
+        for folder in (
+            paths.runs,
+            paths.pr_requests,
+            paths.digests,
+            paths.deliveries,
+            paths.state / "drafts",
+        ):
             shutil.rmtree(folder, ignore_errors=True)
         paths.ensure()
         self._vault.reset()
@@ -79,11 +92,12 @@ class Stage:
 def _play(world: World) -> str:
     """One life after the other; a text says what is broken."""
     try:
-        operators.begin(world)
+        if not (is_week := isinstance(world, Week)):
+            operators.begin(world)
         for _ in range(_MOST_LIVES):
             _live(world)
             world.note("the daemon is down")
-            while world.life is None and not world.is_calm and world.chance.is_hit(0.6):
+            while not (is_week or world.life or world.is_calm) and world.chance.is_hit(0.6):
                 _without_daemon(world)
     except SeedOver:
         return ""
@@ -123,6 +137,8 @@ def _around(world: World) -> tuple[Patch, ...]:
         (publishing, "write_atomically", write),
         (drafts, "write_atomically", write),
         (gather, "write_atomically", write),
+        (courier, "write_atomically", write),
+        (delivery, "prepared", channels.prepared(world)),
         (demand, "_free_disk_bytes", lambda _: 0 if world.disk_is_full else 1 << 40),
         (demand, "psutil", memory),
         (deliver, "gather", publishers.facts),

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from autopilot.publish import inquiry, publisher, verdicts
 from autopilot.publish.body import BaseMoved, Facts
 from autopilot.publish.context import Context
-from autopilot.publish.files import read_spec, read_state_spec, write_report, write_verdict
+from autopilot.publish.files import read_spec, write_report, write_verdict
 from autopilot.publish.verdicts import Story
-from autopilot.schemas.publication import CheckLine, PublishSpec, PublishVerdict
-from tests.simulation.forge import OpenForge, VirtualGit
-from tests.simulation.table import Process, Script, ended, unread
+from autopilot.schemas.cell import OpenedKind
+from autopilot.schemas.publication import CheckLine, PublishSpec, PublishVerdict, PullStateSpec
+from tests.simulation.ends import Script
+from tests.simulation.forge import OpenForge
+from tests.simulation.strands import Strand
+from tests.simulation.table import Process, ended, unread
+from tests.simulation.virtual_git import VirtualGit
 
 if TYPE_CHECKING:
     from autopilot.config.git import Git
@@ -31,21 +36,24 @@ class NoProgress:
 
 def publish(world: World, process: Process, spec_file: Path) -> None:
     """Make a publisher of a process."""
-    spec = read_spec(spec_file)
+    spec = read_spec(PublishSpec, spec_file)
     process.hold(spec.lease)
-    process.script = unread() if world.is_fault(0.01) else _publisher(world, process, spec)
+    world.table.disturb(process)
+    process.strand = Strand(partial(_publisher, world, process, spec))
+    process.script = unread() if world.is_fault(0.01) else process.strand.script()
     process.due_ms = world.clock.awake_ms + world.chance.between(50, 5000)
     process.on_term = None if world.is_fault(0.2) else _stopped(world, spec)
 
 
 def inquire(world: World, process: Process, spec_file: Path) -> None:
     """Make an inquirer of a process."""
-    process.script = unread() if world.is_fault(0.01) else _inquirer(world, spec_file)
+    process.strand = Strand(partial(_inquirer, world, spec_file))
+    process.script = unread() if world.is_fault(0.01) else process.strand.script()
     process.due_ms = world.clock.awake_ms + world.chance.between(50, 2000)
     process.on_term = ended()
 
 
-def _publisher(world: World, process: Process, spec: PublishSpec) -> Script:
+def _publisher(world: World, process: Process, spec: PublishSpec, strand: Strand) -> int:
     others = [each for each in world.table.living if each.mark == process.mark and each is not process]
     if any(each.kind == "publisher" for each in others):
         return 75  # the workspace is locked
@@ -55,9 +63,9 @@ def _publisher(world: World, process: Process, spec: PublishSpec) -> Script:
         verdict = verdicts.refused(Story(spec=spec, now_ms=world.clock.wall_ms, checks=(bad,)))
     else:
         verdict = publisher.finish(_context(world, spec), story)
-    yield world.chance.between(0, 500)
+    strand.pause(world.chance.between(0, 500))
     _write(world, spec, verdict)
-    yield world.chance.between(0, 200)
+    strand.pause(world.chance.between(0, 200))
     return 0
 
 
@@ -81,6 +89,7 @@ def _write(world: World, spec: PublishSpec, verdict: PublishVerdict) -> None:
             write_verdict(spec.verdict, verdict.model_copy(update={"id": "T-9-a9-00000000"}))
         case _:
             write_verdict(spec.verdict, verdict)
+            world.verdicts.append((spec.id, spec.fence or 0, verdict))
 
 
 def _context(world: World, spec: PublishSpec) -> Context:
@@ -95,22 +104,23 @@ def _context(world: World, spec: PublishSpec) -> Context:
     )
 
 
-def _inquirer(world: World, spec_file: Path) -> Script:
-    spec = read_state_spec(spec_file)
+def _inquirer(world: World, spec_file: Path, strand: Strand) -> int:
+    spec = read_spec(PullStateSpec, spec_file)
     report = inquiry.inquire(spec, clock=world.clock, folder=spec.workdir)
-    yield world.chance.between(0, 100)
+    strand.pause(world.chance.between(0, 100))
     if not world.is_fault(0.1):
         write_report(spec.report, report)
-    yield 5
+    strand.pause(5)
     return 0
 
 
-def facts(ctx: Context, rerun: Any, *, moved: BaseMoved) -> Facts:
+def facts(ctx: Context, rerun: Any, *, sandbox: OpenedKind | None, moved: BaseMoved) -> Facts:
     """Stands in for `gather`, which reads the commit with git."""
     return Facts(
         title="A change", summary="", notes=(), changes=(), reasons={}, recorded=(), rerun=rerun, signals=(),
         manifests=(), ticket_ref=ctx.spec.ticket_ref, base=ctx.spec.base, base_sha=ctx.spec.base_sha,
-        head=ctx.spec.head, moved=moved, roots=(), key=ctx.spec.idempotency_key,
+        head=ctx.spec.head, moved=moved, sandbox=ctx.spec.run_sandbox, sandbox_again=sandbox,
+        roots=(), key=ctx.spec.idempotency_key,
     )  # fmt: skip
 
 

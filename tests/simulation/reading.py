@@ -12,7 +12,7 @@ from autopilot.config import foreign_file, journal
 from autopilot.daemon import watch
 
 if TYPE_CHECKING:
-    from tests.simulation.play import Patch
+    from tests.simulation.ends import Patch
     from tests.simulation.world import World
 
 _OFTEN = 0.02
@@ -32,18 +32,29 @@ class _BadDisk:
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self._path = Path()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
 
     def open(self, path: Path, flags: int) -> int:
+        self._path = path
         if self._world.is_fault(_OFTEN):
+            self._lose()
             raise _refusal(self._world, path.name, self._world.chance.one_of(_CODES))
         return os.open(path, flags)
 
     def fdopen(self, handle: int, mode: str) -> Any:
         file = os.fdopen(handle, mode)
-        return _BadFile(self._world, file) if self._world.is_fault(_OFTEN) else file
+        if not self._world.is_fault(_OFTEN):
+            return file
+        self._lose()
+        return _BadFile(self._world, file)
+
+    def _lose(self) -> None:
+        """A run whose result is not given has not told what it cost."""
+        if self._path.name == "result.json":
+            self._world.purse.lose_result(self._path.parent.name)
 
 
 class _BadFile:

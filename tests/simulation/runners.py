@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ from autopilot.config.atomic import write_atomically
 from autopilot.config.journal import append_line
 from autopilot.schemas.gate import MANDATORY_GATES
 from autopilot.schemas.run import Lease
-from tests.simulation.ends import ChildHangs
-from tests.simulation.table import Process, Script, unread
+from tests.simulation.ends import ChildHangs, Script
+from tests.simulation.table import Process, unread
 
 if TYPE_CHECKING:
     from tests.simulation.world import World
@@ -62,9 +63,17 @@ class Runner:
             self._tell()
             yield chance.between(100, 8000)
         if plan == "over-ceiling":
-            self._spend(self._ceiling - self._cost)
-            self._tell()
+            yield from self._overshoot()
         return (yield from self._end(plan))
+
+    def _overshoot(self) -> Iterator[int]:
+        """One last step, begun below the ceiling, that costs more than was left; it is told later."""
+        left, chance = self._ceiling - self._cost, self._world.chance
+        self._spend(left + chance.one_of([0, 1, chance.between(0, self._ceiling)]))
+        yield chance.between(1, 20_000)
+        self._tell()
+        if chance.is_hit(0.3):
+            yield chance.between(1, 20_000)
 
     def _end(self, plan: str) -> Script:
         match plan:
@@ -74,7 +83,8 @@ class Runner:
                 raise ChildHangs
             case "freezes":
                 self._process.is_frozen = True
-                raise ChildHangs
+                yield 1
+                self._write(self._result("committed"))
             case "half":
                 text = json.dumps(self._result("committed"))
                 (self._folder / "result.json").write_text(text[: self._world.chance.between(0, len(text))])
@@ -117,7 +127,7 @@ class Runner:
     def _spend(self, micro_usd: int) -> None:
         """Money is gone the moment it is spent, whoever hears of it."""
         self._cost += micro_usd
-        self._world.purse.spend(self.run_id, micro_usd)
+        self._world.purse.spend(self.run_id, micro_usd, ceiling=self._ceiling)
 
     def _tell(self) -> None:
         journal, entry = self._folder / "events.jsonl", {"event": "agent.spent", "cost_micro_usd": self._cost}
@@ -126,11 +136,14 @@ class Runner:
                 file.write(json.dumps(entry).encode()[: self._world.chance.between(0, 20)])
             return
         append_line(journal, entry)
+        self._world.purse.hear(self.run_id, self._cost)
 
     def _write(self, result: dict[str, Any]) -> None:
         if self._world.is_fault(0.03):
             return  # no room for it
         write_atomically(self._folder / "result.json", json.dumps(result).encode())
+        if result["usage"]["known"]:
+            self._world.purse.hear_result(self.run_id, self._cost)
         self._world.note(f"{self.run_id} wrote {result['outcome']}")
 
     def _result(self, outcome: str) -> dict[str, Any]:

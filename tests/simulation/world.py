@@ -13,7 +13,7 @@ from autopilot.config.settings import Settings
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.inbox import Message
 from autopilot.daemon.rules import Rules, rules_of
-from tests.simulation import configs, operators, publishers
+from tests.simulation import channels, configs, deeds, operators, publishers
 from tests.simulation.chance import Chance, SeededEntropy
 from tests.simulation.clocks import VirtualClock
 from tests.simulation.ends import Broken, DaemonKilled, SeedOver
@@ -25,6 +25,7 @@ from tests.simulation.table import Process, Table
 from tests.simulation.vault import Vault, WatchedStore
 
 if TYPE_CHECKING:
+    from autopilot.schemas.publication import PublishVerdict
     from tests.simulation.life import Life
 
 _HOUR_MS = 3_600_000
@@ -33,15 +34,14 @@ _PATIENCE_MS = 12 * _DAY_MS
 _MOST_TICKS = 1500
 # Midnights near which the clocks of Berlin change, and one at which they do not.
 _STARTS = (1_774_728_000_000, 1_792_872_000_000, 1_767_312_000_000, 1_774_745_940_000, 1_792_889_940_000)
-_DEEDS = (
-    *(("operator", 14), ("child", 4), ("forge", 2)),
-    *(("clock", 2), ("sleep", 1), ("disk", 1), ("kill", 1), ("reboot", 1)),
-)
 _KILLS = (0.0, 0.01, 0.02, 0.05)
 
 
 class World:
     """One seed's world."""
+
+    has_channels = False
+    """Whether what is told to people goes out."""
 
     def __init__(self, seed: int, paths: Paths, vault: Vault) -> None:
         self.seed = seed
@@ -56,6 +56,8 @@ class World:
         self.vault = vault
         self.trace: list[str] = []
         self.added: set[int] = set()
+        self.verdicts: list[tuple[str, int, PublishVerdict]] = []
+        """What publishers have written whole: of which publication, under which fence."""
         self.life: Life | None = None
         self.last_life: Life | None = None
         self.is_calm = False
@@ -63,13 +65,18 @@ class World:
         self.disk_is_full = False
         self.boot_ms, self.boot = self.clock.wall_ms - _HOUR_MS, "boot-0"
         self.calm_from_ms = 0
-        self.is_smooth = self.chance.is_hit(0.4)
+        self.is_stormy = self.chance.is_hit(0.25)
+        """Whether most that goes wrong does so between a publisher and the forge."""
+        self.is_smooth = self.is_stormy or self.chance.is_hit(0.4)
         """Whether agents do well, so that more of the seed is about publishing."""
-        self._acts_left = self.chance.between(6, 20)
+        self._acts_left = self.chance.between(*((15, 30) if self.is_stormy else (6, 20)))
         self._kill = self.chance.one_of(_KILLS)
         self._mix = self.chance.one_of((0.0, 0.05, 0.15))
-        self._trouble = self.chance.one_of((0.0, 1.0, 1.0, 2.0))
+        self._trouble = self.chance.one_of((1.0, 2.0) if self.is_stormy else (0.0, 1.0, 1.0, 2.0))
         self._is_mixing = False
+        self.weave = 1.0 if self.is_stormy else self.chance.one_of((0.0, 0.3, 1.0))
+        """How often a publisher pauses at a boundary of its own, so that others may act there."""
+        self.step_ms = (100, 4000)  # at least and at most, between two looks of a watch at its child
         self._config = 0
         self._stamp = self._started = self._shas = 0
         self.change_config(0)
@@ -105,6 +112,10 @@ class World:
             text = text.replace(name, "HERE")
         self.trace.append(f"{self.clock.awake_ms} {self.clock.wall_ms} {text}")
 
+    def mark_boot(self) -> None:
+        """The machine has started anew."""
+        self.boot_ms, self.boot = self.clock.wall_ms, f"boot-{self._shas}-{self._started}"
+
     def store_fields(self) -> dict[str, Any]:
         """What a new daemon opens; now and then really opened anew, which costs as much as a tick."""
         if self.life is not None and self.chance.is_hit(0.3):
@@ -128,8 +139,8 @@ class World:
                 raise Broken(leftovers[0])
             raise SeedOver
         if self.clock.wall_ms > self.calm_from_ms + _PATIENCE_MS or self.ticks > _MOST_TICKS:
-            restless = "; ".join(self.invariants.restless())
-            raise Broken(f"nothing moves any more, or for ever: {restless or self.table.living}")
+            left = self.invariants.restless() or [f"{one.kind} {one.mark}" for one in self.table.living]
+            raise Broken(f"nothing moves any more, or for ever: {'; '.join(left)}")
 
     # --- what goes wrong ----------------------------------------------------------------------
 
@@ -148,11 +159,11 @@ class World:
             return
         if self.chance.is_hit(self._kill):
             self.note(f"killed at: {effect}")
-            self._die()
+            self.die()
         if not self._is_mixing and self.chance.is_hit(self._mix):
             self._is_mixing = True
             try:
-                self._somebody_acts()
+                deeds.act(self)
             finally:
                 self._is_mixing = False
 
@@ -165,7 +176,12 @@ class World:
         if self.life is not None and self.life.is_dead:
             raise DaemonKilled
 
-    def _die(self) -> NoReturn:
+    def die(self) -> NoReturn:
+        """The daemon is killed, here and now.
+
+        Raises:
+            DaemonKilled: always.
+        """
         if self.life is not None:
             self.life.is_dead = True
         raise DaemonKilled
@@ -192,7 +208,7 @@ class World:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         if self.is_fault(0.01):
             path.with_name(f".{path.name}.torn.part").write_bytes(data[: len(data) // 2])
-            self._die()
+            self.die()
         real(path, data)
         self.boundary(f"written {path.name}")
 
@@ -216,6 +232,8 @@ class World:
                 Runner(self, child, spec_file)
             case "publisher":
                 publishers.publish(self, child, spec_file)
+            case "courier":
+                channels.deliver(self, child, spec_file)
             case _:
                 publishers.inquire(self, child, spec_file)
 
@@ -226,56 +244,22 @@ class World:
             if self._acts_left < 0:
                 self._calm_down()
             else:
-                self._somebody_acts()
+                deeds.act(self)
             return
         self._advance(deadline_ms)
-
-    def _somebody_acts(self) -> None:
-        match deed := self.chance.weighted(_DEEDS):
-            case "operator":
-                operators.act(self)
-            case "child":
-                self._children_act()
-            case "forge":
-                self.forge.somebody_acts()
-            case "clock":
-                ms = self.chance.one_of([_DAY_MS, _DAY_MS, -_DAY_MS, _HOUR_MS, -_HOUR_MS, 45_000])
-                self.note(f"the clock is set by {ms} ms")
-                self.clock.jump(ms)
-            case "sleep":
-                ms = self.chance.between(60_000, 9 * _HOUR_MS)
-                self.note(f"the machine sleeps for {ms} ms")
-                self.clock.sleep(ms)
-            case "disk":
-                self.disk_is_full = not self.disk_is_full
-            case _:
-                self._crash(deed)
-
-    def _crash(self, deed: str) -> None:
-        self.note(deed)
-        if deed == "reboot":
-            self.table.end_all()
-            self.clock.restart()
-            self.clock.go_to(self.clock.awake_ms + 60_000)
-            self.boot_ms, self.boot = self.clock.wall_ms, f"boot-{self._shas}-{self._started}"
-        if self.life is not None:
-            self._die()
 
     def _calm_down(self) -> None:
         """Nothing goes wrong any more, and the operator leaves the switch at on."""
         self.note("calm")
         self.is_calm, self.disk_is_full = True, False
         self.calm_from_ms = self.clock.wall_ms
+        self.table.settle()
+        self.forge.settle()
         self.change_config(0)
         operators.leave_on(self)
 
-    def _children_act(self) -> None:
-        ready = [each for each in self.table.living if each.due_ms is not None]
-        if ready:
-            self.table.go_on(self.chance.one_of(ready))
-
     def _advance(self, deadline_ms: int) -> None:
-        due = [each.due_ms for each in self.table.living if each.due_ms is not None]
+        due = [each.due_ms for each in self.table.living if each.due_ms is not None and not each.is_frozen]
         due += [] if self.life is None else self.life.due_ms()
         if self.is_calm and not self.table.living and (self.life is None or self.life.is_idle):
             self._doze(min([deadline_ms, *due]))
@@ -283,7 +267,7 @@ class World:
         self.clock.go_to(min([deadline_ms, *due]))
         self.table.mind_leases(self.clock.awake_ms - before_ms)
         for each in self.chance.shuffled(self.table.living):
-            if each.due_ms is not None and each.due_ms <= self.clock.awake_ms:
+            if each.is_ready and (each.due_ms or 0) <= self.clock.awake_ms:
                 self.table.go_on(each)
         if self.life is not None:
             self.life.watch()

@@ -6,8 +6,10 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tests.soak.light import soak_light
 from tests.soak.play import Play, play, summary
 from tests.soak.runs import Sample, faults, soak
 
@@ -18,9 +20,12 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long to go on (10)")
     parser.add_argument("--runs", type=int, help="play so many runs through one daemon instead")
     parser.add_argument("--every", type=int, default=20, help="look at that daemon after so many runs (20)")
+    parser.add_argument("--light", action="store_true", help="one run is real, the others leave what it left")
     options = parser.parse_args(argv)
+    if options.light and options.runs is None:
+        parser.error("--light goes with --runs N")
     if options.runs is not None:
-        return watch(options.runs, options.every)
+        return watch(soak_light if options.light else soak, runs=options.runs, every=options.every)
     end_s = time.monotonic() + options.minutes * 60
     plays: list[Play] = []
     while not plays or time.monotonic() < end_s:
@@ -34,11 +39,11 @@ def main(argv: list[str]) -> int:
     return int(not all(one.is_good for one in plays))
 
 
-def watch(runs: int, every: int) -> int:
+def watch(soaked: Callable[..., Iterator[Sample]], *, runs: int, every: int) -> int:
     """Print each look at the daemon; 1 when it held more and more."""
     samples: list[Sample] = []
     with tempfile.TemporaryDirectory() as folder:
-        for sample in soak(Path(folder), runs=runs, every=every):
+        for sample in soaked(Path(folder), runs=runs, every=every):
             samples.append(sample)
             print(sample.line(), flush=True)
     found = faults(samples)

@@ -39,12 +39,17 @@ class Sample(NamedTuple):
     children: int
     database_kib: int
     folders_kib: dict[str, int]
+    dirty_kib: int = 0
+    """Of the memory, what is its own and was written to: no file that is mapped, no page of a library."""
+    pss_kib: int = 0
+    """Its memory with what others share divided among them; both are 0 where the system does not tell."""
 
     def line(self) -> str:
         """As it is printed."""
         folders = "  ".join(f"{name} {size}" for name, size in self.folders_kib.items())
         return (
-            f"{self.runs:>6} runs  memory {self.memory_kib} KiB  descriptors {self.descriptors}"
+            f"{self.runs:>6} runs  memory {self.memory_kib} KiB, dirty {self.dirty_kib}, pss {self.pss_kib}"
+            f"  descriptors {self.descriptors}"
             f"  threads {self.threads}  children {self.children}  database {self.database_kib}  {folders}"
         )
 
@@ -90,6 +95,7 @@ def look(house: House, runs: int) -> Sample:
     }
     database = paths.database
     with_log = [database, database.with_name(f"{database.name}-wal")]
+    parts = memory_parts(process.pid)
     return Sample(
         runs=runs,
         memory_kib=process.memory_info().rss // KIB,
@@ -98,7 +104,22 @@ def look(house: House, runs: int) -> Sample:
         children=len(process.children(recursive=True)),
         database_kib=sum(file.stat().st_size for file in with_log if file.exists()) // KIB,
         folders_kib={name: sizes(place)[0] // KIB for name, place in places.items()},
+        dirty_kib=parts.get("Private_Dirty", 0),
+        pss_kib=parts.get("Pss", 0),
     )
+
+
+def memory_parts(pid: int) -> dict[str, int]:
+    """Give what a process's memory consists of, in KiB; nothing where the system does not tell.
+
+    Source: proc_pid_smaps(5).
+    """
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+    except FileNotFoundError:
+        return {}
+    words = (line.split() for line in lines)
+    return {name.removesuffix(":"): int(size) for name, size, *_ in words}
 
 
 def faults(samples: list[Sample]) -> list[str]:

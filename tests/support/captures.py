@@ -8,6 +8,9 @@ from typing import Any, Final
 _STREAMS: Final = Path(__file__).parent / "streams"
 NEWEST_CLAUDE: Final = "2.1.332"
 CODEX: Final = "0.171.0"
+COPILOT: Final = "1.0.102"
+GEMINI: Final = "0.61.0"
+OPENCODE: Final = "1.18.33"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,36 @@ def codex(name: str) -> Capture:
 def codex_names() -> list[str]:
     """The name of each."""
     return [key.split("/", 1)[1] for key in _index("codex")]
+
+
+def gemini(name: str) -> Capture:
+    """One of Gemini CLI's streams, as in `gemini("deeds")`."""
+    return _capture("gemini", f"{GEMINI}/{name}")
+
+
+def gemini_names() -> list[str]:
+    """The name of each."""
+    return [key.split("/", 1)[1] for key in _index("gemini")]
+
+
+def opencode(name: str) -> Capture:
+    """One of opencode's streams, as in `opencode("deeds")`."""
+    return _capture("opencode", f"{OPENCODE}/{name}")
+
+
+def opencode_names() -> list[str]:
+    """The name of each."""
+    return [key.split("/", 1)[1] for key in _index("opencode")]
+
+
+def copilot(name: str) -> Capture:
+    """One of Copilot CLI's streams, as in `copilot("deeds")`."""
+    return _capture("copilot", f"{COPILOT}/{name}")
+
+
+def copilot_names() -> list[str]:
+    """The name of each."""
+    return [key.split("/", 1)[1] for key in _index("copilot")]
 
 
 def codex_record() -> bytes:

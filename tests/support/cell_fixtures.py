@@ -1,15 +1,21 @@
-"""Whole runs of the real clients, in the cell, with a scripted model: a plug-in of `tests/conftest.py`."""
+"""Whole runs of the real clients in the cell, and key brokers: a plug-in of `tests/conftest.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
+from autopilot.runner.guard.selftest import client_command
+from autopilot.runner.guard.service import GuardService
 from autopilot.schemas.run import RunResult, RunSpec
 from tests.support.cell_clients import CLAUDE, CODEX, KEY, Client
+from tests.support.desk import Desk, MakeDesk
 from tests.support.fixtures import MakeModel
 from tests.support.repos import Repo, make_repo
 from tests.support.runs import Host, events_of, run_here
@@ -17,11 +23,47 @@ from tests.support.scenarios.steps import Scenario, Step
 from tests.support.small_project import small_project
 
 Play = Callable[..., tuple[RunSpec, RunResult]]
+HANGING = """\
+import subprocess, sys, time
+event = sys.stdin.buffer.read()
+if b"touch hung" in event:
+    time.sleep(100)
+sys.exit(subprocess.run(sys.argv[1:], input=event).returncode)
+"""
+
+
+class Silent(GuardService):
+    """A guard that proves itself, and falls silent when it is asked about one command."""
+
+    over = threading.Event()
+
+    def answer(self, event: bytes, *, since_s: float) -> bytes:
+        if b"touch hung" in event:
+            self.over.wait(60)
+        return super().answer(event, since_s=since_s)
+
+
+@pytest.fixture
+def silent_guard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The guard says nothing to `touch hung`."""
+    Silent.over.clear()
+    monkeypatch.setattr("autopilot.runner.sentry.GuardService", Silent)
+    yield
+    Silent.over.set()
+
+
+@pytest.fixture
+def hanging_hook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hook's command hangs for `touch hung`, and is the real one for all else."""
+    monkeypatch.setattr(
+        "autopilot.runner.sentry.client_command",
+        lambda socket: (sys.executable, "-I", "-c", HANGING, *client_command(socket)),
+    )
 
 
 @pytest.fixture(params=[CLAUDE, CODEX], ids=["claude", "codex"])
 def real_client(request: pytest.FixtureRequest) -> Client:
-    """Each of the real clients."""
+    """Claude Code and Codex; a test may name others by an indirect parameter."""
     found: Client = request.param
     return found
 
@@ -35,13 +77,31 @@ def play_real(
     monkeypatch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
     monkeypatch.setenv(real_client.key_variable, KEY)
 
-    def played(repo: Repo, *steps: Step, **changes: Any) -> tuple[RunSpec, RunResult]:  # noqa: ANN401
+    def played(
+        repo: Repo,
+        *steps: Step,
+        broker: Literal["auto", "off"] = "auto",
+        **changes: Any,  # noqa: ANN401
+    ) -> tuple[RunSpec, RunResult]:
         model = make_model(Scenario((*steps, Step("Done."))))
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
-        spec = Host(tmp_path / "state").spec(repo, real_client.agent(binary, model), **changes)
+        if real_client.base_variable:
+            monkeypatch.setenv(real_client.base_variable, model.url)
+        agent = real_client.agent(binary, model).model_copy(update={"broker": broker})
+        spec = Host(tmp_path / "state").spec(repo, agent, **changes)
         return spec, run_here(spec)
 
     return played
+
+
+@pytest.fixture
+def make_desk(tmp_path: Path) -> Iterator[MakeDesk]:
+    """Key brokers, each with the service behind it that a test tells what to answer."""
+    with ExitStack() as stack:
+
+        def make(*args: Any, **changes: Any) -> Desk:  # noqa: ANN401
+            return Desk(tmp_path, stack, *args, **changes)
+
+        yield make
 
 
 def checked_repo(root: Path, *, check: str = "", files: Mapping[str, str] | None = None) -> Repo:

@@ -1,7 +1,7 @@
 """A program that stands where Claude Code should, and plays what it is told to.
 
 It behaves as the client does where the runner looks: it tells its release, and asks the hooks of the settings
-that it is given, at its start and for each tool that the stream has run.
+that it is given, at its start and for each tool that the stream has run, by the name that this use has there.
 """
 
 import textwrap
@@ -21,8 +21,11 @@ def start():
     code = ask({"hook_event_name": "SessionStart"})
     told = {"type": "system", "subtype": "hook_response", "hook_event": "SessionStart", "exit_code": code}
     say(json.dumps(told) + "\\n")
-def use(tool, **given):
-    return ask({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": os.getcwd()})
+uses = []
+def use(tool, id=None, **given):
+    uses.append(tool)
+    return ask({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": given, "cwd": os.getcwd(),
+                "tool_use_id": id or f"t{len(uses)}"})
 """
 
 
@@ -33,6 +36,7 @@ def write_client(folder: Path, body: str, *, name: str = "claude") -> Agent:
 
 def replaying(folder: Path, capture: Capture, *, code: int = 0, then: str = "") -> Agent:
     """The recorded stream, each tool in it asked for before, then the end."""
-    tools = capture.stdout.count(b'"type":"tool_use"')
-    asking = f"start()\nfor _ in range({tools}):\n    use('Bash', command='ls')\n"
+    contents = [event["message"]["content"] for event in capture.events() if event.get("type") == "assistant"]
+    uses = [block["id"] for content in contents for block in content if block.get("type") == "tool_use"]
+    asking = f"start()\nfor id in {uses!r}:\n    use('Bash', id, command='ls')\n"
     return write_client(folder, f"{asking}say({capture.stdout!r})\n{then}\nsys.exit({code})")

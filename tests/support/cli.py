@@ -21,6 +21,7 @@ from autopilot.daemon.store.engine import Store, open_store
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
 from tests.support import queue, template
+from tests.support.quick import QUICK
 from tests.support.tree import ROOT
 
 COMMAND = (sys.executable, "-P", "-m", "autopilot.daemon.cli")
@@ -65,6 +66,7 @@ class Cli:
             "TZ": "UTC",
             "AUTOPILOT_HOME": str(home),
             "PYTHONPATH": str(ROOT / "src"),
+            **QUICK,
             **(env or {}),
         }
         if config is not None:

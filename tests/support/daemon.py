@@ -20,10 +20,14 @@ from autopilot.daemon.store.engine import Store, open_store
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from tests.support import canary
-from tests.support.wait import wait_until
+from tests.support.quick import QUICK
+from tests.support.wait import PATIENT_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 60.0
+BRIEF_S = 0.01
+LASTING = frozenset({"published", "parked", "failed", "cancelled"})
+"""States that a ticket does not leave by itself."""
 
 AUTOPILOT = (sys.executable, "-P", "-m", "autopilot.daemon.cli")
 RUN_DAEMON = (*AUTOPILOT[2:], "daemon", "run")
@@ -52,6 +56,7 @@ class Daemon:
             "PATH": "/usr/bin:/bin:/usr/sbin:/sbin",
             "HOME": str(home),
             **canary.ENVIRONMENT,
+            **QUICK,
             **(env or {}),
         }
         self.process: subprocess.Popen[bytes] | None = None
@@ -117,7 +122,8 @@ class Daemon:
             return ticket if ticket["state"] in states else {}
 
         what = f"{name} is {' or '.join(states)}; {self.said()}"
-        return wait_until(found, timeout_s, what)
+        pause_s = PATIENT_S if set(states) <= LASTING else BRIEF_S
+        return wait_until(found, timeout_s, what, longest_pause_s=pause_s)
 
     def events(self) -> Iterator[Mapping[str, Any]]:
         """Every line of the log, of all daemons so far."""

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from autopilot.runner.changes import scope_of
 from autopilot.runner.commit import commit_tree
-from autopilot.runner.judge import Judge, Pristine, Snapshot, absent_by_sparse_checkout
+from autopilot.runner.judge import Judge, Pristine, Snapshot
+from autopilot.runner.sparse import absent_by_sparse_checkout
 from autopilot.runner.worktree import Workspace
 from tests.support.agents import Agent
 from tests.support.clock import NIGHT_START_MS

@@ -17,6 +17,7 @@ from autopilot.publish.__main__ import run
 from autopilot.publish.files import read_spec
 from autopilot.publish.progress import Progress
 from autopilot.schemas.events import Event
+from autopilot.schemas.publication import PublishSpec
 
 LIVES: Final = "lived through it"
 
@@ -39,7 +40,7 @@ class DyingProgress(Progress):
 
 
 def main(spec_file: Path, fatal: int, when: str) -> None:
-    clock, spec = SystemClock(), read_spec(spec_file)
+    clock, spec = SystemClock(), read_spec(PublishSpec, spec_file)
     progress = Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id)
     run(spec, DyingProgress(progress, fatal, is_before=when == "before"), clock)
     sys.stdout.write(LIVES)

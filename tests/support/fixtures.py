@@ -10,9 +10,12 @@ import pytest
 
 from tests.support.claude_cli import CLAUDE
 from tests.support.codex_cli import CODEX
+from tests.support.copilot_cli import COPILOT
 from tests.support.forge.server import Forge
+from tests.support.gemini_cli import GEMINI
 from tests.support.model_server import ModelServer
 from tests.support.npm_cli import Client, ClientUnavailableError
+from tests.support.opencode_cli import OPENCODE
 from tests.support.scenarios.steps import Scenario
 
 
@@ -68,6 +71,24 @@ def claude_binary() -> Path:
 def codex_binary() -> Path:
     """The real Codex, in the same way."""
     return _binary_of(CODEX)
+
+
+@pytest.fixture(scope="session")
+def gemini_binary() -> Path:
+    """The real Gemini CLI, in the same way."""
+    return _binary_of(GEMINI)
+
+
+@pytest.fixture(scope="session")
+def opencode_binary() -> Path:
+    """The real opencode, in the same way."""
+    return _binary_of(OPENCODE)
+
+
+@pytest.fixture(scope="session")
+def copilot_binary() -> Path:
+    """The real Copilot CLI, in the same way."""
+    return _binary_of(COPILOT)
 
 
 def _binary_of(client: Client) -> Path:

@@ -16,7 +16,7 @@ from autopilot.config.journal import read_lines
 from autopilot.daemon.store import queries_runs
 from autopilot.publish.forges.local import LocalPullRequest, read_records
 from autopilot.schemas.events import Event
-from tests.support import records, template
+from tests.support import canary, records, template
 from tests.support.daemon import PATIENCE_S, RUN_DAEMON, Daemon
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
@@ -30,6 +30,7 @@ CONFIG = """
 launch_stagger_s = 0
 min_free_disk_gib = 0
 min_free_memory_gib = 0
+max_load_per_cpu = 0
 backoff_s = 0.1
 backoff_cap_s = 0.5
 default_agent = "good"
@@ -72,7 +73,7 @@ class House:
         self.daemon = Daemon(
             home or folder / "home",
             config=settings + CONFIG.format(remote=self.repo.remote),
-            env={"AUTOPILOT_SECRET_FORGE": "not-for-agents", **(env or {})},
+            env={"AUTOPILOT_SECRET_FORGE": f"{canary.WORD}-not-for-agents", **(env or {})},
             argv=argv,
         )
         self.paths = self.daemon.paths
@@ -168,8 +169,9 @@ class House:
         assert self.remote_branches() == {one.branch: one.head for one in done}
 
     def clean_up(self) -> None:
-        """Leave no process behind."""
+        """Leave no process behind, and no secret anywhere."""
         self.daemon.clean_up()
+        canary.assert_unseen(self.folder)
 
 
 def _kill(processes: Sequence[tuple[int, int] | None]) -> None:

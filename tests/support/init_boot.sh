@@ -29,27 +29,6 @@ done
 # What PAM's module for systemd sets at a log-in; it is a package of its own.
 mkdir /etc/systemd/system/user@.service.d
 printf '[Service]\nEnvironment=XDG_RUNTIME_DIR=/run/user/%%i\n' >/etc/systemd/system/user@.service.d/runtime.conf
-# An interpreter, or the code, may lie below a folder that is closed to others: such a folder is covered by an empty
-# one in which only what is needed stands.
-number=0
-for folder in "${@:4}"; do
-    number=$((number + 1))
-    mkdir -p /run/kept/$number
-    mount --bind "$folder" /run/kept/$number
-done
-for folder in "${@:4}"; do
-    above=
-    while IFS= read -r -d / part; do
-        above=$above${part:+/$part}
-        if [ -n "$above" ] && [ -d "$above" ] && [[ $(stat -c %A "$above") != *[xt] ]]; then
-            mount -t tmpfs -o mode=755 tmpfs "$above"
-        fi
-    done <<<"$folder/"
-done
-number=0
-for folder in "${@:4}"; do
-    number=$((number + 1))
-    [ -d "$folder" ] || { mkdir -p "$folder" && mount --bind /run/kept/$number "$folder"; }
-done
+. "$(dirname "$0")/within_reach.sh" "${@:4}"
 export container=autopilot-test
 exec /lib/systemd/systemd --system --unit=night.target --log-target=console --log-level=info --show-status=0

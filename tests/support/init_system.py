@@ -31,7 +31,8 @@ _RUNTIME = f"/run/user/{UID}"
 
 _BOOT = ROOT / "tests" / "support" / "init_boot.sh"
 _AS_ROOT = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
-_NEEDED = (sys.base_prefix, sys.prefix, str(ROOT))
+NEEDED = (sys.base_prefix, sys.prefix, str(ROOT))
+"""What its user must be able to read, wherever it lies."""
 _UNSHARE = ("unshare", *["--pid", "--mount", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--mount-proc"])
 
 
@@ -53,7 +54,7 @@ class Machine:
         self._cgroup = _cgroup_root() / f"autopilot-test-{os.getpid()}-{self.folder.name}"
         subprocess.run([*_AS_ROOT, "mkdir", str(self._cgroup)], check=True)
         join = f"echo $$ >'{self._cgroup}/cgroup.procs'; exec \"$@\""
-        argv = [*_UNSHARE, "--kill-child", "bash", str(_BOOT), NAME, f"{UID}:{GID}", str(self.home), *_NEEDED]
+        argv = [*_UNSHARE, "--kill-child", "bash", str(_BOOT), NAME, f"{UID}:{GID}", str(self.home), *NEEDED]
         with (self.folder / "console").open("wb") as console:
             start = [*_AS_ROOT, "bash", "-c", join, "-", *argv]
             self._outer = subprocess.Popen(start, stdout=console, stderr=console)

@@ -10,7 +10,13 @@ from pathlib import Path
 
 from tests.support.tree import ROOT
 
-PLUGINS = ("tests.support.features", "tests.support.needs")
+PLUGINS = (
+    "tests.support.features",
+    "tests.support.needs",
+    "tests.support.left_out",
+    "tests.support.at_once",
+    "tests.support.signals_kept",
+)
 
 
 def run_pytest(
@@ -20,7 +26,7 @@ def run_pytest(
     module = folder / "test_made_up.py"
     module.write_text(source, encoding="utf-8")
     (folder / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n    covers(*ids): x\n    needs(binary, apt): x\n", encoding="utf-8"
+        "[pytest]\nmarkers =\n    covers(*ids): x\n    needs(binary, apt): x\n    slow: x\n", encoding="utf-8"
     )
     plugins = [word for plugin in PLUGINS for word in ("-p", plugin)]
     return subprocess.run(

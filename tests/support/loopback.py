@@ -14,16 +14,16 @@ from typing import Any, Self
 
 
 class LoopbackServer(ThreadingHTTPServer):
-    """Listens on a free port of 127.0.0.1; a context manager."""
+    """Listens on 127.0.0.1, on a free port unless one is named; a context manager."""
 
     daemon_threads = False
     block_on_close = True
 
-    def __init__(self, handler: type["LoopbackHandler"]) -> None:
+    def __init__(self, handler: type["LoopbackHandler"], port: int = 0) -> None:
         self.closing = threading.Event()
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
-        super().__init__(("127.0.0.1", 0), handler)
+        super().__init__(("127.0.0.1", port), handler)
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 

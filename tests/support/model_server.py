@@ -1,4 +1,4 @@
-"""A scripted model on loopback that real Claude Code and Codex talk to.
+"""A scripted model on loopback that real coding agents talk to.
 
     with ModelServer([library.say("hello")]) as model:
         env["ANTHROPIC_BASE_URL"] = model.url
@@ -15,13 +15,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tests.support import messages_api, responses_api
+from tests.support import gemini_api, messages_api, responses_api
 from tests.support.loopback import LoopbackHandler, LoopbackServer
 from tests.support.scenarios.steps import ApiError, Scenario, Step, ToolCall, Usage
 
 SESSION_HEADER: Final = "x-claude-code-session-id"
 CODEX_SESSION_HEADER: Final = "session-id"
-_SECRET_HEADERS: Final = ("authorization", "x-api-key")
+_SECRET_HEADERS: Final = ("authorization", "x-api-key", "x-goog-api-key")
 _CWD: Final = re.compile(r"(?:Primary w|W)orking directory: ([^\n]+)")
 _ASIDE: Final = Step("ok", usage=Usage(10, 2))
 _NO_SCENARIO: Final = Step(error=ApiError(404, "not_found_error", "no scenario fits this prompt"))
@@ -79,6 +79,14 @@ class ModelServer(LoopbackServer):
             self._requests.append(ModelRequest(session, number, model, tools, prompt, body, headers))
         return step
 
+    def next_content(self, model: str, body: dict[str, Any], headers: dict[str, str]) -> Step:
+        """The same for a request of the Gemini API, which names no session: one process asks one server."""
+        prompt, tools = gemini_api.first_prompt(body), gemini_api.tool_names(body)
+        with self._state_lock:
+            number, step = self._choose("", prompt) if tools else (None, _ASIDE)
+            self._requests.append(ModelRequest("", number, model, tools, prompt, body, headers))
+        return step
+
     def _choose(self, session: str, prompt: str) -> tuple[int | None, Step]:
         for index, scenario in enumerate(self._scenarios):
             if scenario.when in prompt:
@@ -106,6 +114,8 @@ class _Handler(LoopbackHandler):
             self._message(json.loads(raw))
         elif path.endswith("/responses"):
             self._response(json.loads(raw))
+        elif gemini_api.is_asked(path):
+            self._content(path, json.loads(raw))
         else:
             self.do_GET()
 
@@ -129,6 +139,18 @@ class _Handler(LoopbackHandler):
             self._send_json(step.error.status, responses_api.error_body(step.error), step.headers)
         else:
             self._stream(step, responses_api.stream(step, str(body.get("model", "scripted"))))
+
+    def _content(self, path: str, body: dict[str, Any]) -> None:
+        model = gemini_api.model_of(path)
+        step = self.server.next_content(model, body, self._shown_headers())
+        if step.hang_s:
+            self.server.closing.wait(step.hang_s)
+        if step.error:
+            self._send_json(step.error.status, gemini_api.error_body(step.error), step.headers)
+        elif path.endswith(gemini_api.STREAMED):
+            self._stream(step, gemini_api.stream(step, model))
+        else:
+            self._send_json(200, gemini_api.message(step, model), step.headers)
 
     def _shown_headers(self) -> dict[str, str]:
         """The request's headers, without what they hold in secret."""

@@ -44,6 +44,8 @@ class Fate:
         self.folder, self.role = folder, role
         seen = procinfo.look(os.getpid())
         self.me = [os.getpid(), seen.id.started_ms if seen else 0]
+        self.life = len(journal.read_lines(folder / "deaths.jsonl").entries)
+        """How many have died before: in each life lines are torn elsewhere."""
         self.counts: Counter[str] = Counter()
         self.lock = threading.RLock()
 
@@ -132,9 +134,9 @@ class Fate:
         os.close(handle)
 
 
-def torn(data: bytes) -> bytes:
-    """What of these bytes is on the disk when the writer is killed: some, never all."""
-    return data[: zlib.crc32(data) % max(1, len(data))]
+def torn(data: bytes, life: int) -> bytes:
+    """What of these bytes is on the disk when the writer is killed: some, never all; as many by the life."""
+    return data[: zlib.crc32(data, life) % max(1, len(data))]
 
 
 def line_label(entry: Mapping[str, Any]) -> str:
@@ -157,7 +159,7 @@ def mortal_lines(fate: Fate) -> None:
         step = fate.name(line_label(entry))
         line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
         fate.meet(step, "before")
-        fate.meet(step, "torn", lambda: _add(path, torn(line)))
+        fate.meet(step, "torn", lambda: _add(path, torn(line, fate.life)))
         original(path, entry)
         fate.meet(step, "after")
 
@@ -172,10 +174,10 @@ def mortal_files(fate: Fate) -> None:
         step = fate.name(file_label(path))
         part = path.with_name(f".{path.name}.killed.part")
         fate.meet(step, "before")
-        fate.meet(step, "torn", lambda: _add(part, torn(data)))
+        fate.meet(step, "torn", lambda: _add(part, torn(data, fate.life)))
         fate.meet(step, "unnamed", lambda: _add(part, data))
         if step in _CUT:  # no kill leaves this on a sound disk; a reader must not believe it all the same
-            fate.meet(step, "cut", lambda: _add(path, torn(data)))
+            fate.meet(step, "cut", lambda: _add(path, torn(data, fate.life)))
         original(path, data, mode=mode)
         fate.meet(step, "after")
 
@@ -189,7 +191,7 @@ def mortal_log(fate: Fate) -> None:
     def write(self: LogFile, line: str) -> None:
         step = fate.name(line_label(json.loads(line)))
         fate.meet(step, "before")
-        fate.meet(step, "torn", lambda: _add(self._path, torn(line.encode())))
+        fate.meet(step, "torn", lambda: _add(self._path, torn(line.encode(), fate.life)))
         original(self, line)
         fate.meet(step, "after")
 

@@ -22,7 +22,7 @@ from autopilot.schemas.ticket import Ticket
 from tests.support.house import House
 from tests.support.mortal import VARIABLE
 from tests.support.small_project import small_repo
-from tests.support.wait import wait_until
+from tests.support.wait import PATIENT_S, wait_until
 
 MORTAL: Final = Path(__file__).with_name("mortal.py")
 ENDLESS: Final = """\
@@ -190,7 +190,12 @@ class Mortality:
                 return queries_host.last_firing(conn, "digest") is not None
 
         # Each daemon may have died before it came to the digest: the first that does only notes it.
-        wait_until(is_begun, LONG_S, f"the schedule of digests has begun; {self.house.daemon.said()}")
+        wait_until(
+            is_begun,
+            LONG_S,
+            f"the schedule of digests has begun; {self.house.daemon.said()}",
+            longest_pause_s=PATIENT_S,
+        )
         with closing(sqlite3.connect(store.database, timeout=LONG_S)) as conn, conn:
             conn.execute("PRAGMA wal_autocheckpoint=0")
             assert conn.execute(LONG_AGO).rowcount == 1
@@ -201,7 +206,9 @@ class Mortality:
             with store.read() as conn:
                 return (queries_host.last_firing(conn, "digest") or 0) > 0
 
-        wait_until(is_told, LONG_S, f"the digest is written; {self.house.daemon.said()}")
+        wait_until(
+            is_told, LONG_S, f"the digest is written; {self.house.daemon.said()}", longest_pause_s=PATIENT_S
+        )
         assert any(name in path.read_text(encoding="utf-8") for path in digests.glob("*.md"))
 
     def _is_up(self) -> bool:
@@ -227,7 +234,7 @@ class Mortality:
     def calm(self) -> None:
         """Let nobody die any more, and wait until the daemon answers."""
         self.follow(NOBODY)
-        wait_until(self._is_up, LONG_S, "the daemon answers")
+        wait_until(self._is_up, LONG_S, "the daemon answers", longest_pause_s=PATIENT_S)
 
     def killed(self) -> Counter[str]:
         """Count who was really killed: daemons that were found dead of it, and others that are gone."""

@@ -1,7 +1,8 @@
 """Programs that a test cannot do without: `@pytest.mark.needs(binary="node", apt="nodejs")`.
 
-Missing on a developer's machine, the test is skipped and the summary names the command that
-brings the package. With CI set, it fails: there `.ci/run` installs what `.ci/apt.txt` lists.
+Of a package that has no program, a file is named by its path. Missing on a developer's
+machine, the test is skipped and the summary names the command that brings the package.
+With CI set, it fails: there `.ci/run` installs what `.ci/apt.txt` lists.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Generator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -58,12 +60,17 @@ def pytest_make_collect_report(
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     for need in needs_of(item):
-        if shutil.which(need.binary) is None:
+        if not is_here(need.binary):
             reason = f"needs {need.binary}: apt-get install {need.apt}"
             if os.environ.get("CI") == "true":
                 pytest.fail(reason, pytrace=False)
             item.user_properties.append((_PROPERTY, need.apt))
             pytest.skip(reason)
+
+
+def is_here(binary: str) -> bool:
+    """Whether a program can be started by this name, or a file lies at this path."""
+    return shutil.which(binary) is not None or (Path(binary).is_absolute() and Path(binary).is_file())
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -69,6 +69,7 @@ class Night:
                 told,
                 tries=live.publication.tries,
                 losses=live.publication.losses,
+                before=queue.deferred(self.store, live),
                 rules=self.rules,
                 now_ms=self.clock.now_ms(),
                 jitter=self.dice.random(),

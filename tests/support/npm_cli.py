@@ -62,20 +62,25 @@ class Client:
         """The program that runs on this platform: npm may bring one per C library."""
         found = sorted(home.glob(self.programs))
         for program in found:
-            try:
-                said = subprocess.run(
-                    [program, "--version"],
-                    env={"PATH": os.defpath, "HOME": os.devnull},
-                    capture_output=True,
-                    text=True,
-                    timeout=VERSION_TIMEOUT_S,
-                    check=False,
-                )
-            except (OSError, subprocess.TimeoutExpired):
-                continue
-            if self.version in said.stdout.split():
+            if self.version in (word.rstrip(".") for word in _said(program).split()):
                 return program
         raise ClientUnavailableError(f"none of {len(found)} installed programs runs here")
+
+
+def _said(program: Path) -> str:
+    """What a program says to `--version`, in an empty home; nothing where it cannot run."""
+    with tempfile.TemporaryDirectory() as empty:
+        try:
+            return subprocess.run(
+                [program, "--version"],
+                env={"PATH": os.defpath, "HOME": empty},
+                capture_output=True,
+                text=True,
+                timeout=VERSION_TIMEOUT_S,
+                check=False,
+            ).stdout
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
 
 
 def cache_folder() -> Path:

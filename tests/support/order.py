@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from itertools import chain
@@ -14,9 +15,12 @@ from autopilot.daemon.store.engine import Store
 from autopilot.daemon.store.prepared import named
 from autopilot.daemon.store.rows import Attempt
 from autopilot.daemon.store.tables import ATTEMPTS
+from autopilot.schemas.ids import BRANCH_PREFIX
 from autopilot.schemas.machine import State, target
 from autopilot.schemas.ticket import Ticket
 from tests.support import records
+
+_OURS = re.compile(rf"{re.escape(BRANCH_PREFIX)}(t-[0-9]+)(?:-|$)")
 
 
 def assert_in_order(
@@ -50,6 +54,12 @@ def assert_in_order(
             *_leftovers(tickets, attempts, live_runs, worktrees),
         ]
     assert not faults, "not in order:\n  " + "\n  ".join(faults)
+
+
+def ticket_of(branch: str) -> str:
+    """Name the ticket that a branch of ours is of, whatever its title; another branch is its own."""
+    found = _OURS.match(branch)
+    return branch if found is None else found[1].upper()
 
 
 def _history_faults(conn: Connection, ticket: Ticket) -> Iterator[str]:
@@ -123,8 +133,8 @@ def _publication_faults(
             yield f"{ticket.id}: more than one pull request: {sorted(urls)}"
         if ticket.state is State.PUBLISHED and "done" not in {row.state for row in rows}:
             yield f"{ticket.id}: published without a publication that is done"
-    doubled = [branch for branch, number in Counter(branches).items() if number > 1]
-    yield from (f"{branch}: more than one pull request at the forge" for branch in doubled)
+    doubled = [name for name, number in Counter(map(ticket_of, branches)).items() if number > 1]
+    yield from (f"{name}: more than one pull request at the forge" for name in doubled)
 
 
 def _leftovers(

@@ -16,26 +16,28 @@ from typing import Any
 import yaml
 
 from autopilot.config import procinfo
+from autopilot.config.secrets import VARIABLE_PREFIX
 from autopilot.publish.forges.local import LocalPullRequest, read_records
+from tests.support import canary
 from tests.support.agents import Agent
-from tests.support.daemon import PATIENCE_S, Daemon
+from tests.support.daemon import LASTING, PATIENCE_S, Daemon
 from tests.support.forge.server import Forge
 from tests.support.gitcmd import git
 from tests.support.order import assert_in_order
 from tests.support.reach import OPEN, reaches_out
 from tests.support.repos import Repo
 from tests.support.toml_text import toml_text
-from tests.support.wait import wait_until
+from tests.support.wait import PATIENT_S, wait_until
 
 Table = Mapping[str, Any]
 Steps = Sequence[Mapping[str, object]]
 
-AT_REST = ("published", "parked", "failed", "cancelled")
 EMPTY: Table = MappingProxyType({})
 SETTINGS: Table = {
     "launch_stagger_s": 0,
     "min_free_disk_gib": 0,
     "min_free_memory_gib": 0,
+    "max_load_per_cpu": 0,
     "backoff_s": 0.1,
     "backoff_cap_s": 0.5,
     "schedule": {"window": ""},
@@ -100,8 +102,26 @@ class Person:
         self.paths.config_file.write_text(toml_text(self.config), encoding="utf-8")
 
     def types(self, *words: str, stdin: str = "", cwd: Path | None = None) -> CompletedProcess[str]:
-        """Run one command to its end."""
-        return self.daemon.autopilot(*words, cwd=cwd or self.folder, stdin=stdin)
+        """Run one command to its end; whatever it prints, it prints no secret."""
+        done = self.daemon.autopilot(*words, cwd=cwd or self.folder, stdin=stdin)
+        assert not canary.holds(done.stdout + done.stderr, self.credentials()), f"autopilot {words}"
+        return done
+
+    def credentials(self) -> tuple[str, ...]:
+        """What is the publisher's alone."""
+        return tuple(value for name, value in self.daemon.env.items() if name.startswith(VARIABLE_PREFIX))
+
+    def remotes(self) -> list[Path]:
+        """Where the repositories of the configuration lie on this machine."""
+        tables = self.config.get("repo", ())
+        return [Path(table["path"]) for table in tables if Path(table.get("path", "/nowhere")).is_dir()]
+
+    def went_out(self) -> Iterator[str]:
+        """Every text that a forge was given, its git traffic aside, which is in its repositories."""
+        for forge in self.forges:
+            yield from (f"{seen.path} {seen.body}" for seen in forge.requests() if "/git-" not in seen.path)
+        for table in self.config.get("repo", ()):
+            yield from (f"{draft.title}\n{draft.body}" for draft in self.drafts(table["name"]))
 
     def does(self, *words: str, stdin: str = "", cwd: Path | None = None) -> str:
         """Run one command that must end well, and give what it printed."""
@@ -114,9 +134,13 @@ class Person:
         return json.loads(self.does(*words, "--json"))
 
     def begins(self) -> None:
-        """Start the daemon and turn on, as in the evening."""
+        """Start the daemon and turn on, without the rehearsal of `on`, which is a run by itself."""
         self.daemon.start()
-        self.does("on", "--now")
+        self.turns_on()
+
+    def turns_on(self) -> None:
+        """Let runs start from now on, as `on --now` does once it has looked at everything."""
+        self.daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
 
     def adds(self, *words: str, stdin: str = "") -> str:
         """Queue a ticket and give its name."""
@@ -130,7 +154,7 @@ class Person:
 
     def waits(self, name: str, *states: str) -> dict[str, Any]:
         """Wait until a ticket comes to rest, or to one of these states, and give it."""
-        return self.daemon.wait_for_state(name, *(states or AT_REST))
+        return self.daemon.wait_for_state(name, *(states or LASTING))
 
     def waits_for_all(self, names: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Wait until every one of these tickets is at rest."""
@@ -147,7 +171,8 @@ class Person:
             ]
             return found[0] if found else {}
 
-        return wait_until(standing, PATIENCE_S, f"the hold {hold} stands; {self.daemon.said()}")
+        what = f"the hold {hold} stands; {self.daemon.said()}"
+        return wait_until(standing, PATIENCE_S, what, longest_pause_s=PATIENT_S)
 
     def drafts(self, repo: str) -> tuple[LocalPullRequest, ...]:
         """The pull requests of a repository at the local forge."""

@@ -21,6 +21,7 @@ from autopilot.publish.progress import Progress
 from autopilot.publish.publisher import finish
 from autopilot.publish.verdicts import Story
 from autopilot.publish.workspace import workspace
+from autopilot.schemas.publication import PublishSpec
 from tests.support.gitcmd import git
 from tests.support.publication import Publication
 from tests.support.tree import ROOT
@@ -131,7 +132,7 @@ def branches(remote: Path) -> dict[str, str]:
 def look(publication: Publication, *names: str) -> dict[str, Findings]:
     """Run these checks alone, in their order, in this process."""
     spec_file = publication.write()
-    with workspace(read_spec(spec_file).workdir) as folder:
+    with workspace(read_spec(PublishSpec, spec_file).workdir) as folder:
         ctx = _context(spec_file, folder)
         return {check.name: check.run(ctx) for check in CHECKS if check.name in names}
 
@@ -144,7 +145,7 @@ def deliver_only(publication: Publication, environment: Mapping[str, str] | None
         environment: variables that are set meanwhile.
     """
     spec_file = publication.write()
-    with workspace(read_spec(spec_file).workdir) as folder:
+    with workspace(read_spec(PublishSpec, spec_file).workdir) as folder:
         ctx = _context(spec_file, folder)
         staged = next(check for check in CHECKS if check.name == "staging").run(ctx)
         assert staged.passed, staged.reasons
@@ -156,7 +157,7 @@ def deliver_only(publication: Publication, environment: Mapping[str, str] | None
 
 
 def _context(spec_file: Path, folder: Path) -> Context:
-    clock, spec = SystemClock(), read_spec(spec_file)
+    clock, spec = SystemClock(), read_spec(PublishSpec, spec_file)
     request, fault = read_request(spec.request)
     return Context(
         spec=spec,

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from autopilot.config.clock import SystemClock
-from autopilot.publish.files import read_state_spec
+from autopilot.publish.files import read_spec
 from autopilot.publish.inquiry import inquire
 from autopilot.publish.workspace import workspace
-from autopilot.schemas.publication import PullState, PullStateReport
+from autopilot.schemas.publication import PullState, PullStateReport, PullStateSpec
 from tests.support.publisher import publisher_environment
 
 Answers = dict[str, tuple[str, str]]
@@ -69,7 +69,7 @@ class Question:
 
 def ask_here(question: Question, environment: Mapping[str, str] | None = None) -> Answers:
     """Ask in this process; gives state and code by publication."""
-    spec = read_state_spec(question.write())
+    spec = read_spec(PullStateSpec, question.write())
     with pytest.MonkeyPatch.context() as patch, workspace(spec.workdir) as folder:
         for name, value in (environment or {}).items():
             patch.setenv(name, value)

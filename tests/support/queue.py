@@ -108,6 +108,13 @@ def verdict(live: LivePublication, outcome: PublishOutcome, **fields: object) ->
     return PublishVerdict.model_validate(values | fields)
 
 
+def deferred(store: Store, live: LivePublication) -> decide_publish.Deferred:
+    """How often its publication was put off."""
+    with store.read() as conn:
+        moves = queries_tickets.history(conn, live.ticket.id)
+    return decide_publish.deferred(moves, since_ms=live.publication.created_ms)
+
+
 def end_publish(
     store: Store, live: LivePublication, told: PublishVerdict | None, *, rules: Rules = ROOMY
 ) -> Ticket:
@@ -116,6 +123,7 @@ def end_publish(
         told,
         tries=live.publication.tries,
         losses=live.publication.losses,
+        before=deferred(store, live),
         rules=rules,
         now_ms=store.clock.now_ms(),
         jitter=0.0,

@@ -26,6 +26,7 @@ backoff_s = 0.1
 backoff_cap_s = 0.5
 min_free_disk_gib = 0
 min_free_memory_gib = 0
+max_load_per_cpu = 0
 default_agent = "scripted"
 [schedule]
 window = ""
@@ -38,6 +39,10 @@ kind = "scripted"
 script = "{script}"
 [sandbox]
 readable = ["{gate}"]
+[checkup]
+rehearse = false
+baseline_s = 0
+every_s = 0
 [[repo]]
 name = "small"
 path = "{remote}"

@@ -11,9 +11,16 @@ import socket
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from tests.support.loopback import LoopbackHandler, LoopbackServer
+
+
+class Listening(Protocol):
+    """A server on loopback."""
+
+    @property
+    def server_port(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +28,7 @@ class SmallNet:
     """`names` to addresses, `servers` by address and port."""
 
     names: Mapping[str, Sequence[str]]
-    servers: Mapping[tuple[str, int], LoopbackServer] = field(default_factory=dict)
+    servers: Mapping[tuple[str, int], Listening] = field(default_factory=dict)
     looked_up: list[str] = field(default_factory=list)
     connected: list[tuple[str, int]] = field(default_factory=list)
 

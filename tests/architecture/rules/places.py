@@ -11,6 +11,7 @@ from tests.architecture.source import Breach, Check, Module, Rule, dotted_uses, 
 SRC = "src/autopilot/"
 EDGES = (
     f"{SRC}daemon/loop.py",
+    f"{SRC}daemon/checkup/side_by_side.py",
     f"{SRC}daemon/cli/main.py",
     f"{SRC}runner/__main__.py",
     f"{SRC}publish/__main__.py",
@@ -96,6 +97,7 @@ PLACES = {
             f"{SRC}runner/agents/scripted_player.py",
             f"{SRC}runner/network/forwarder.py",
             f"{SRC}runner/sandbox/landlock_start.py",
+            f"{SRC}runner/sandbox/joined_start.py",
         ),
     ),
     "moves": Place(

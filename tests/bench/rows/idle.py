@@ -22,6 +22,7 @@ from autopilot.daemon import acts, app
 from autopilot.daemon.api.control import ControlServer
 from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.backups import Backups
+from autopilot.daemon.delivery.courier import Courier
 from autopilot.daemon.doors import Doors
 from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.gc.chore import Cleaner
@@ -29,6 +30,7 @@ from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import writes
 from autopilot.daemon.store.rows import Claim
+from autopilot.daemon.turns import Turns
 from autopilot.daemon.vigil import Vigil
 from autopilot.schemas.run import Outcome, RunResult, Usage
 from tests.bench.house import daemon, folder
@@ -153,12 +155,15 @@ def full_house(place: Path) -> Iterator[tuple[Stage, Loop, PlayedSupervisor]]:
     )
     control = ControlServer(stage.paths.control_socket, routes, on_fault=_refuse)
     drafts, backups, cleaner = Drafts(children), Backups(stage.inbox), Cleaner(children)
+    courier = Courier(children)
     with contextlib.ExitStack() as closing, daemon_lock(stage.paths.daemon_lock) as lock:
         control.start()
         for close in (stage.store.close, drafts.close, cleaner.close, backups.close, control.stop):
             closing.callback(close)
         doors = Doors(lock, control)
-        chores = app.chores(doors, drafts=drafts, backups=backups, cleaner=cleaner, vigil=Vigil(None))
+        chores = app.chores(
+            doors, app.Hands(drafts, backups, cleaner, courier, Vigil(None), Turns()), trouble=lambda: None
+        )
         yield stage, Loop(stage.shop, chores=chores), children
 
 

@@ -9,7 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from tests.support.forge import issues
 from tests.support.forge.faults import pull_problem
+from tests.support.forge.issues import Issue, Issues
 from tests.support.forge.spec import GitHubSpec, Json, Operation
 from tests.support.forge.state import Pull, Pulls, Repositories
 
@@ -19,6 +21,8 @@ _REPO: Final = "/repos/{owner}/{repo}"
 _PULLS: Final = f"{_REPO}/pulls"
 _PULL: Final = f"{_PULLS}/{{pull_number}}"
 _BRANCH: Final = f"{_REPO}/branches/{{branch}}"
+_ISSUE: Final = f"{_REPO}/issues/{{issue_number}}"
+_COMMENTS: Final = f"{_ISSUE}/comments"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,11 @@ class Call:
 class GitHub:
     """Answers calls from the forge's state."""
 
-    def __init__(self, spec: GitHubSpec, repositories: Repositories, pulls: Pulls) -> None:
+    def __init__(self, spec: GitHubSpec, repositories: Repositories, pulls: Pulls, known: Issues) -> None:
         self.spec = spec
         self._repositories = repositories
         self._pulls = pulls
+        self._issues = known
         self._routes: dict[tuple[str, str], Callable[[Call, str], Answer]] = {
             ("GET", "/user"): self._user,
             ("GET", _REPO): self._repo,
@@ -60,6 +65,9 @@ class GitHub:
             ("POST", _PULLS): self._create,
             ("GET", _PULL): self._get,
             ("PATCH", _PULL): self._update,
+            ("GET", _ISSUE): self._issue,
+            ("GET", _COMMENTS): self._comments,
+            ("POST", _COMMENTS): self._comment,
         }
 
     def answer(self, method: str, target: str, body: object, base_url: str) -> Answer:
@@ -188,6 +196,39 @@ class GitHub:
             text = f"body is too long (maximum is {MAX_BODY_CHARS} characters)"
             return Answer(422, pull_problem("custom", text, field_name="body"))
         return Answer(200, self._shown(self._pulls.put(changed), base_url))
+
+    def _issue(self, call: Call, base_url: str) -> Answer:
+        found = self._issue_of(call)
+        if found is None:
+            return Answer(404, {"message": "Not Found", "status": "404"})
+        return Answer(200, issues.shown(found, call.repo, self._account(), base_url))
+
+    def _comments(self, call: Call, base_url: str) -> Answer:
+        found = self._issue_of(call)
+        if found is None:
+            return Answer(404, {"message": "Not Found", "status": "404"})
+        size = int(call.query.get("per_page", "30"))
+        start = (int(call.query.get("page", "1")) - 1) * size
+        told = [
+            issues.comment_shown(found, call.repo, count, user=self._account(), base_url=base_url)
+            for count in range(1, len(found.comments) + 1)
+        ]
+        return Answer(200, told[start : start + size])
+
+    def _comment(self, call: Call, base_url: str) -> Answer:
+        found = self._issue_of(call)
+        if found is None:
+            return Answer(404, {"message": "Not Found", "status": "404"})
+        count = self._issues.comment(found, call.body["body"])
+        told = issues.comment_shown(found, call.repo, count, user=self._account(), base_url=base_url)
+        return Answer(201, told, {"Location": told["url"]})
+
+    def _account(self) -> Json:
+        user: Json = self.spec.example(_PULLS, "get", "200")[0]["user"]
+        return {**user, "login": LOGIN}
+
+    def _issue_of(self, call: Call) -> Issue | None:
+        return self._issues.get(call.repo, int(call.operation.variables["issue_number"]))
 
     def _shown(self, pull: Pull, base_url: str, *, is_simple: bool = False) -> Json:
         if is_simple:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from tests.support.forge import git_http
 from tests.support.forge.faults import Fault
 from tests.support.forge.github import Answer, GitHub
+from tests.support.forge.issues import Issues
 from tests.support.forge.spec import GitHubSpec
 from tests.support.forge.state import Pull, Pulls, Repositories
 from tests.support.gitcmd import git
@@ -59,7 +60,8 @@ class Forge(LoopbackServer):
         self.token = token
         self.repositories = Repositories(root)
         self.pulls = Pulls(self.repositories)
-        self.github = GitHub(GitHubSpec(), self.repositories, self.pulls)
+        self.issues = Issues()
+        self.github = GitHub(GitHubSpec(), self.repositories, self.pulls, self.issues)
         self._faults: list[Fault] = []
         self._recorded: list[Recorded] = []
         self._arrived: list[str] = []

@@ -1,0 +1,67 @@
+"""The sleep lock against python-dbusmock's template of logind, read back by systemd's own program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autopilot.config import proc
+from autopilot.config.clock import SystemClock
+from autopilot.launchd.awake import More, hold
+from tests.support.logind import dbusmock_logind, listed
+from tests.support.wait import wait_until
+
+pytestmark = [
+    pytest.mark.needs(binary="systemd-inhibit", apt="systemd"),
+    pytest.mark.needs(binary="dbus-daemon", apt="dbus-daemon"),
+    pytest.mark.needs(
+        binary="/usr/lib/python3/dist-packages/dbusmock/templates/logind.py", apt="python3-dbusmock"
+    ),
+    pytest.mark.skipif(sys.platform != "linux", reason="logind is Linux only"),
+]
+CLOCK = SystemClock()
+
+
+@pytest.fixture
+def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with dbusmock_logind(tmp_path) as address:
+        monkeypatch.setenv("DBUS_SYSTEM_BUS_ADDRESS", address)
+        yield address
+
+
+def locks(address: str) -> list[tuple[str, ...]]:
+    """Who, what, why and how; whose it is and its process are made up by the template."""
+    rows = [line.split() for line in listed(address) or ()]
+    return [(row[0], row[5], " ".join(row[6:-1]), row[-1]) for row in rows]
+
+
+@pytest.mark.covers("D03")
+@pytest.mark.parametrize(
+    ("more", "what"), [(More(), "sleep:idle"), (More(lid=True), "sleep:idle:handle-lid-switch")]
+)
+def test_a_lock_is_listed_by_the_system_until_it_is_let_go(address: str, more: More, what: str) -> None:
+    with hold(reason="run T-1-a1", more=more) as lock:
+        assert (lock.kind, lock.warning) == ("logind", "")
+        assert locks(address) == [("autopilot", what, "run T-1-a1", "block")]
+    wait_until(lambda: listed(address) == [], 20, "the system lists no lock")
+
+
+def test_a_lock_is_off_the_systems_list_once_its_run_is_killed(address: str, tmp_path: Path) -> None:
+    child = proc.spawn(["sleep", "600"], cwd=tmp_path, env={"PATH": os.defpath}, output=tmp_path / "runner")
+    other = proc.spawn(["sleep", "600"], cwd=tmp_path, env={"PATH": os.defpath}, output=tmp_path / "other")
+    try:
+        with hold(reason="run T-2-a1", pid=other.pid), hold(reason="run T-1-a1", pid=child.pid):
+            assert sorted(why for _, _, why, _ in locks(address)) == ["run T-1-a1", "run T-2-a1"]
+            os.kill(child.pid, signal.SIGKILL)
+            wait_until(lambda: child.poll() is not None, 30, "the run is dead")
+            wait_until(lambda: len(locks(address)) == 1, 20, "its lock is off the list")
+            assert [why for _, _, why, _ in locks(address)] == ["run T-2-a1"]
+    finally:
+        for each in (child, other):
+            proc.kill_tree(each.id, grace_s=0, clock=CLOCK)
+            each.poll()

@@ -1,0 +1,74 @@
+"""Whole runs of the other real clients in the cell, their models played on loopback.
+
+What is the cell's own, whoever works in it, is in `test_runner_real_cell.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from autopilot.schemas.run import Limits, Outcome
+from tests.support.cell_clients import COPILOT, GEMINI, KEY, OPENCODE, Client
+from tests.support.cell_fixtures import Play, checked_repo, refusals
+from tests.support.gitcmd import git
+from tests.support.runs import events_of
+
+OTHERS = (COPILOT, GEMINI, OPENCODE)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.needs(binary="node", apt="nodejs"),
+    pytest.mark.needs(binary="npm", apt="npm"),
+    pytest.mark.timeout(300),
+    pytest.mark.parametrize(
+        "real_client", [COPILOT, GEMINI, OPENCODE], indirect=True, ids=lambda client: client.name
+    ),
+]
+ASK = "import urllib.request as u; u.urlopen('http://example.invalid/x', timeout=20)"
+
+
+@pytest.mark.covers("H01", "H23")
+@pytest.mark.field_report("AGT-038", "AGT-040")
+def test_an_edit_is_allowed_and_a_push_a_write_outside_and_a_host_are_not(
+    real_client: Client, play_real: Play, tmp_path: Path
+) -> None:
+    check = f'env > "$TMPDIR/env"\n{sys.executable} -c "{ASK}" 2>> "$TMPDIR/said"\n'
+    repo = checked_repo(tmp_path / "theirs", check=check)
+    before, outside = git(repo.remote, "for-each-ref"), tmp_path / "outside.txt"
+    refused = [
+        *("git push origin HEAD", "git push --force origin HEAD:main", "gh pr merge --admin"),
+        *(f"touch {outside}", "sleep 300 &", "curl --silent https://example.invalid/"),
+    ]
+    spec, result = play_real(
+        repo,
+        *(real_client.shell(each) for each in refused),
+        real_client.write(str(outside), "x\n"),
+        real_client.write(".claude/settings.json", "{}\n"),
+        real_client.write("notes.md", "right\n"),
+        real_client.shell("cp notes.md answer.txt"),
+        real_client.shell("sh check.sh"),
+    )
+    log = (spec.run_dir / "agent-1.log").read_text(encoding="utf-8")
+    assert result.outcome is Outcome.COMMITTED, (result.message, log)
+    assert [about for tool, about in refusals(spec) if tool == "Bash"] == refused
+    assert set(result.denials) >= {f"{tool}({about})" for tool, about in refusals(spec)}
+    assert git(repo.remote, "for-each-ref") == before
+    assert not outside.exists()
+    assert not (spec.worktree / ".claude").exists()
+    assert [event["host"] for event in events_of(spec, "network.refused")] == ["example.invalid"]
+    assert "403" in (spec.run_dir / "tmp" / "said").read_text(encoding="utf-8")
+    assert KEY not in (spec.run_dir / "tmp" / "env").read_text(encoding="utf-8")
+    assert result.usage.turns > 0  # it was answered, so the broker signed it in
+
+
+@pytest.mark.covers("H21")
+@pytest.mark.field_report("DMN-040")
+@pytest.mark.usefixtures("hanging_hook")
+def test_a_hook_that_hangs_blocks(real_client: Client, play_real: Play, tmp_path: Path) -> None:
+    limits = Limits(run_ceiling_micro_usd=5_000_000, wall_s=120, silence_s=12, kill_grace_s=1)
+    repo = checked_repo(tmp_path / "theirs")
+    spec, result = play_real(repo, real_client.shell("touch hung"), limits=limits)
+    assert not (spec.worktree / "hung").exists()
+    assert result.outcome is Outcome.TIMED_OUT, result.message

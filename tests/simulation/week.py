@@ -1,0 +1,216 @@
+"""A week on virtual time, with everything that goes wrong in one: see `trips.py` for its clocks.
+
+The daemon's own parts play it, as in `world.py`; only what goes wrong is laid down beforehand, by the seed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autopilot.config import secrets
+from autopilot.config.paths import Paths
+from autopilot.config.settings import Settings
+from autopilot.daemon import app, desk
+from autopilot.publish import credential
+from autopilot.schemas.errors import ConfigError, TransientError
+from autopilot.schemas.ids import short_id_of
+from tests.simulation import configs
+from tests.simulation.chance import Chance
+from tests.simulation.ends import Broken, Patch, SeedOver
+from tests.simulation.night_runs import NightForge, NightRunner
+from tests.simulation.promises import Promises
+from tests.simulation.table import Process
+from tests.simulation.trips import DAYS, TRIPS, Calendar
+from tests.simulation.vault import Vault
+from tests.simulation.world import World
+
+if TYPE_CHECKING:
+    from tests.simulation.life import Life
+
+_MINUTE_MS = 60_000
+_MOST_TICKS = 40_000
+LONGEST_WAIT_S = 600.0
+"""Instead of 60 s: an idle hour is then 6 ticks. Nothing that is due hangs on it, appointments are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something happens at a moment of the wall's clock, or at the wake after it."""
+
+    at_ms: int
+    name: str
+    act: Callable[[], None]
+    is_awake_only: bool = False
+    """What cannot happen to a machine that sleeps."""
+
+
+class Week(World):
+    """One seed's week."""
+
+    def __init__(self, seed: int, paths: Paths, vault: Vault) -> None:
+        super().__init__(seed, paths, vault)
+        self.plan = Chance(seed, "week")
+        flight, digest_at = self.plan.between(2, 5), self.plan.one_of(("07:30", "07:30", "02:30"))
+        self.calendar = Calendar(self.plan.one_of(TRIPS), flight, digest_at)
+        self.clock.wall_ms = self.calendar.at(0, "18:00")
+        self.boot_ms = self.clock.wall_ms - _MINUTE_MS
+        self.end_ms = self.calendar.at(DAYS, "18:00")
+        self._kill = self._mix = self._trouble = self.weave = 0.0
+        self.is_stormy = False
+        self.step_ms = (30_000, 90_000)
+        self.forge = NightForge(self)
+        self.is_locked = self.is_revoked = False
+        self.full = self.plan.one_of(("low", "files", "all"))
+        """What a full disk does: it is below the floor; no file can be written; the queue cannot either."""
+        self.seen_ms = self.clock.wall_ms
+        self.marks = Counter[str]()
+        """What really came about: a fault that hit nothing proves nothing."""
+        self.invariants.close()
+        self.promises = self.invariants = Promises(self, paths.database)
+        self._deeds = sorted(self._laid_down(), key=lambda deed: deed.at_ms)
+
+    # --- what is laid down ---------------------------------------------------------------------
+
+    def _laid_down(self) -> list[Deed]:
+        plan, at = self.plan, self.calendar.at
+        deeds = [Deed(at(0, "18:10"), "on", lambda: self._do(desk.turn_on))]
+        deeds.append(Deed(self.calendar.flight_ms, "flight", lambda: self.change_config(1)))
+        for day in range(DAYS):
+            deeds.append(Deed(at(day, "18:30"), "tickets", partial(self._add, plan.between(2, 3))))
+            deeds.append(Deed(at(day + 1, "09:45"), "a ticket", partial(self._add, 1)))
+            deeds.append(Deed(at(day + 1, "10:00"), "review", self._review))
+        nights = plan.shuffled(range(DAYS))
+        short, morning, long = nights[:3]
+        deeds.append(self._sleep(at(short, "23:40"), at(short + 1, "03:20")))
+        deeds.append(self._sleep(at(morning + 1, "06:10"), at(morning + 1, "09:30")))
+        deeds.append(self._sleep(at(long, "20:30"), at(long + 1, "13:00")))
+        late_ms = plan.between(0, 120) * _MINUTE_MS
+        night = plan.between(0, DAYS - 1)
+        off_ms = plan.one_of((3, 90, 480)) * _MINUTE_MS
+        deeds.append(
+            Deed(at(night, "23:30") + late_ms, "reboot", partial(self._reboot, off_ms), is_awake_only=True)
+        )
+        for name in ("is_locked", "is_revoked", "disk_is_full"):
+            night = plan.between(0, DAYS - 1)
+            from_ms, to_ms = at(night, "22:20") + late_ms, at(night + 1, "09:40")
+            if name == "disk_is_full" and self.full != "low":  # it is looked at every few seconds then
+                due_ms = at(night + 1, self.calendar.digest_at)
+                from_ms, to_ms = due_ms - 10 * _MINUTE_MS, due_ms + 30 * _MINUTE_MS
+            deeds.append(Deed(from_ms, name, partial(self._set, name, True), is_awake_only=True))
+            deeds.append(Deed(to_ms, f"not {name}", partial(self._set, name, False)))
+        return deeds
+
+    def _sleep(self, from_ms: int, until_ms: int) -> Deed:
+        def act() -> None:
+            ms = until_ms - self.clock.wall_ms
+            if ms > 0:
+                self.promises.sleeps(self.clock.wall_ms, ms)
+                self.clock.sleep(ms)
+
+        return Deed(from_ms, "sleep", act)
+
+    def _set(self, name: str, value: bool) -> None:
+        setattr(self, name, value)
+        if name == "disk_is_full":
+            self.promises.is_away(self.clock.wall_ms, begins=value)
+
+    def _reboot(self, off_ms: int) -> None:
+        began_ms = self.clock.wall_ms
+        self.table.end_all()
+        self.clock.restart()
+        self.clock.go_to(self.clock.awake_ms + off_ms)
+        self.promises.was_off(began_ms, self.clock.wall_ms)
+        self.boot_ms, self.boot = self.clock.wall_ms, f"boot-{began_ms}"
+        self.marks["reboot"] += 1
+        if self.life is not None:
+            self.die()
+
+    def _do(self, act: Callable[..., Any], *values: Any) -> Any:
+        return act(self.desk(), *values)
+
+    def _add(self, many: int) -> None:
+        for _ in range(many):
+            fields = {"title": "Work", "repo": self.plan.one_of(("shop", "till"))}
+            added = self._do(desk.add, fields)["ticket"]
+            self.added.add(short_id_of(added["id"]))
+
+    def _review(self) -> None:
+        """The operator looks through what the night left."""
+        self.forge.merge_all()
+        for row in self.invariants.tickets:
+            if row["state"] == "parked" and not (self.is_locked or self.is_revoked):
+                self._do(desk.resume, f"T-{row['short_id']}")
+
+    # --- how the world goes on -----------------------------------------------------------------
+
+    @property
+    def settings(self) -> Settings:
+        trip = self.calendar.trip
+        return configs.of_week(trip.abroad if self._config else trip.home, self.calendar.digest_at)
+
+    def rest(self, life: Life) -> None:
+        self.ticks += 1
+        self.clock.is_read()
+        self.seen_ms = self.clock.wall_ms
+        if self.clock.wall_ms >= self.end_ms:
+            if faults := self.promises.reckon():
+                raise Broken(faults[0])
+            self.note(f"marks: {', '.join(sorted(name for name, many in self.marks.items() if many))}")
+            raise SeedOver
+        if self.ticks > _MOST_TICKS:
+            raise Broken("the week does not end")
+
+    def turn(self, deadline_ms: int) -> None:
+        if self._deeds and self._deeds[0].at_ms <= self.clock.wall_ms:
+            deed = self._deeds.pop(0)
+            if deed.is_awake_only and deed.at_ms + _MINUTE_MS < self.clock.wall_ms:
+                return
+            self.note(f"{self.calendar.shown(self.clock.wall_ms)}: {deed.name}")
+            deed.act()
+            return
+        ahead_ms = self._deeds[0].at_ms - self.clock.wall_ms if self._deeds else _MINUTE_MS
+        self._advance(min(deadline_ms, self.clock.awake_ms + ahead_ms))
+
+    def boundary(self, effect: str) -> None:
+        super().boundary(effect)
+        if effect == "transaction" and self.disk_is_full and self.full == "all":
+            raise TransientError("database-full", "the disk is full", hint="free some")
+
+    def write(self, real: Any, path: Path, data: bytes) -> None:
+        if self.disk_is_full and self.full == "low":
+            real(path, data)
+        elif self.disk_is_full:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
+        else:
+            super().write(real, path, data)
+        if path.parent == self.paths.digests:
+            self.promises.digest(path)
+
+    def bring_to_life(self, child: Process, spec_file: Path) -> None:
+        if child.kind != "runner":
+            super().bring_to_life(child, spec_file)
+            return
+        self.promises.launched(child.mark)
+        NightRunner(self, child, spec_file)
+
+
+def around_week(week: Week) -> tuple[Patch, ...]:
+    """What the product takes from the machine without being handed it, beside what `play.py` names."""
+    access = credential.access
+
+    def read(name: str) -> str | None:
+        raise ConfigError("credential-locked", f"the credential {name!r} cannot be read", hint="unlock it")
+
+    def lend(name: str, folder: Path) -> Any:
+        """The product's own, for a name that it cannot read; without one there is nothing to lend."""
+        week.marks["locked"] += week.is_locked
+        return access("forge" if week.is_locked else "", folder)
+
+    return ((app, "LONGEST_WAIT_S", LONGEST_WAIT_S), (secrets, "read", read), (credential, "access", lend))
