@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.support.tree import ROOT
@@ -20,9 +20,16 @@ PLUGINS = (
 
 
 def run_pytest(
-    folder: Path, source: str, *options: str, environment: Mapping[str, str] | None = None
+    folder: Path,
+    source: str,
+    *options: str,
+    environment: Mapping[str, str] | None = None,
+    before: Sequence[str] = (),
 ) -> subprocess.CompletedProcess[str]:
-    """Write the source as a test module into the folder and run it under our plugins."""
+    """Write the source as a test module into the folder and run it under our plugins.
+
+    `before` is put before the command, for what stands between a shell and it.
+    """
     module = folder / "test_made_up.py"
     module.write_text(source, encoding="utf-8")
     (folder / "pytest.ini").write_text(
@@ -30,7 +37,7 @@ def run_pytest(
     )
     plugins = [word for plugin in PLUGINS for word in ("-p", plugin)]
     return subprocess.run(
-        [sys.executable, "-m", "pytest", *plugins, "-p", "no:cacheprovider", *options, str(module)],
+        [*before, sys.executable, "-m", "pytest", *plugins, "-p", "no:cacheprovider", *options, str(module)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(ROOT), "CI": "", **(environment or {})},
         capture_output=True,

@@ -1,7 +1,8 @@
 """The pytest plugin that gives signals back: what a test does to them in our process ends with it.
 
 A publisher ignores SIGTERM once its work is as good as done. Played in the process of the tests, every child
-of a later test would inherit that, and could not be ended.
+of a later test would inherit that, and could not be ended. And what ignores a signal when the tests begin, as
+`nohup` or a shell's background do, is no business of theirs: a test begins as on a terminal.
 """
 
 from __future__ import annotations
@@ -12,12 +13,19 @@ from typing import Final
 
 import pytest
 
-KEPT: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ANSWERS: Final = {
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
-    before = {number: signal.getsignal(number) for number in KEPT}
+    before = {number: signal.getsignal(number) for number in ANSWERS}
+    for number, answer in ANSWERS.items():
+        if before[number] is signal.SIG_IGN:
+            signal.signal(number, answer)
     try:
         return (yield)
     finally:

@@ -35,6 +35,11 @@ def test_its_neighbour():
 """
 
 
+def test_what_was_ignored_before_the_tests_is_answered_in_them(tmp_path: Path) -> None:
+    ignoring = ("sh", "-c", "trap '' HUP INT TERM; exec \"$@\"", "sh")
+    assert "3 passed" in run_pytest(tmp_path, SOURCE.format(fails="pass"), before=ignoring).stdout
+
+
 @pytest.mark.parametrize(("fails", "told"), [("pass", "3 passed"), ("assert False", "2 failed, 1 passed")])
 def test_signals_are_given_back(tmp_path: Path, fails: str, told: str) -> None:
     assert told in run_pytest(tmp_path, SOURCE.format(fails=fails)).stdout
