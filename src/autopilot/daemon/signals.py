@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.inbox import Inbox
 
+_ENDING = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+_OF_A_TERMINAL = (signal.SIGHUP, signal.SIGQUIT)
 _AT_ONCE = 64
 _JOIN_S = 5.0
 _AGAIN_S = 0.1
@@ -32,21 +34,21 @@ _AGAIN_S = 0.1
 def told_to(inbox: Inbox) -> Iterator[None]:
     """Put TERM, INT and HUP into the inbox inside the block; only on the main thread.
 
+    What `nohup` or a shell's background has us ignore is heard and not told. It is not left ignored, for that
+    is inherited: a gate whose tests send HUP would fail on nights that were begun so, and on no other.
+
     Raises:
         TransientError: no thread can be started.
     """
-    wanted = [signal.SIGTERM, signal.SIGINT]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup means: outlive the terminal
-        wanted.append(signal.SIGHUP)
+    outlived = {each for each in _OF_A_TERMINAL if signal.getsignal(each) is signal.SIG_IGN}
+    wanted = _ENDING - outlived
     near, far = socket.socketpair()
     with near, far:
         far.setblocking(False)  # noqa: FBT003 - its name for it
-        reader = threading.Thread(
-            target=_read, args=(near, frozenset(wanted), inbox), name="signals", daemon=True
-        )
+        reader = threading.Thread(target=_read, args=(near, wanted, inbox), name="signals", daemon=True)
         start(reader)
         fd_before = signal.set_wakeup_fd(far.fileno(), warn_on_full_buffer=False)
-        before = {number: signal.signal(number, _noted) for number in wanted}
+        before = {number: signal.signal(number, _noted) for number in _ENDING | outlived}
         try:
             yield
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 
 import pytest
@@ -33,13 +34,18 @@ def test_a_signal_that_another_thread_took_wakes_the_loop_that_waits(number: sig
         signal.signal(number, before)
 
 
-def test_a_daemon_under_nohup_outlives_its_terminal() -> None:
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT])
+def test_what_nohup_or_a_background_ignores_is_outlived_and_not_inherited(number: signal.Signals) -> None:
+    """A gate whose tests send SIGHUP failed on nights that `nohup` had begun."""
     inbox = Inbox()
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    before = signal.signal(number, signal.SIG_IGN)
     try:
         with signals.told_to(inbox):
-            os.kill(os.getpid(), signal.SIGHUP)
+            os.kill(os.getpid(), number)
+            child = subprocess.run(["sh", "-c", f"kill -{number:d} $$; sleep 60"], check=False)
+            assert child.returncode == -number
             os.kill(os.getpid(), signal.SIGTERM)
             assert inbox.take(60) == (StopAsked("SIGTERM"),)
+        assert signal.getsignal(number) is signal.SIG_IGN
     finally:
-        signal.signal(signal.SIGHUP, before)
+        signal.signal(number, before)
