@@ -28,7 +28,9 @@ MATRIX = [
 def order(tmp_path: Path) -> Order:
     (tmp_path / "prompt.md").write_text("--yolo is text here\n")
     agent = AgentSpec(name="copilot", kind="copilot", model="claude-sonnet-4.5", env_pass=("X_PASSED",))
-    return make_order(agent, tmp_path, guard=("/usr/bin/python3", "cl ient.py", "/r/guard.sock"))
+    return make_order(
+        agent, tmp_path, guard=("/usr/bin/python3", "cl ient.py", "/r/guard.sock"), is_confined=True
+    )
 
 
 def told(*events: object) -> bytes:
@@ -69,6 +71,13 @@ def test_it_is_started_headless_offline_with_few_tools_and_never_with_all(order:
     assert asked["bash"] == "/usr/bin/python3 'cl ient.py' /r/guard.sock"
     assert asked["timeoutSec"] == 86_400
     assert json.loads(hooks_text(()))["hooks"] == {"preToolUse": []}
+
+
+def test_a_sandbox_around_it_is_what_gives_it_a_shell(order: Order) -> None:
+    argv = list(CopilotAgent().launch(replace(order, is_confined=False)).argv)
+    start, end = argv.index("--available-tools") + 1, argv.index("--allow-tool")
+    assert argv[start:end] == ["create", "edit", "glob", "grep", "view"]
+    assert [argv[at + 1] for at, word in enumerate(argv) if word == "--allow-tool"] == ["write"]
 
 
 def test_without_a_model_it_is_not_started(order: Order) -> None:

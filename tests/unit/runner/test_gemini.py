@@ -173,9 +173,9 @@ def test_its_settings_are_these_and_no_others() -> None:
     }
 
 
-@pytest.mark.parametrize("is_confined", [True, False])
-def test_its_policy_denies_what_it_does_not_name_and_a_shell_without_a_sandbox(is_confined: bool) -> None:
-    rules = tomllib.loads(policy_text(is_confined=is_confined))["rule"]
+@pytest.mark.parametrize("has_shell", [True, False])
+def test_its_policy_denies_what_it_does_not_name_and_a_shell_where_there_is_none(has_shell: bool) -> None:
+    rules = tomllib.loads(policy_text(has_shell=has_shell))["rule"]
     files, last = rules[0], rules[-1]
     assert files == {
         "toolName": [
@@ -187,9 +187,9 @@ def test_its_policy_denies_what_it_does_not_name_and_a_shell_without_a_sandbox(i
     assert last == {"toolName": "*", "decision": "deny", "priority": 1}
     of_shell = [rule for rule in rules if rule["toolName"] == "run_shell_command"]
     assert [(rule["decision"], rule["priority"]) for rule in of_shell] == (
-        [("allow", 900), ("deny", 950)] if is_confined else []
+        [("allow", 900), ("deny", 950)] if has_shell else []
     )
-    assert not is_confined or {"git push", "gh", "sudo"} <= set(of_shell[1]["commandPrefix"])
+    assert not has_shell or {"git push", "gh", "sudo"} <= set(of_shell[1]["commandPrefix"])
     assert len(rules) == 2 + len(of_shell)
 
 

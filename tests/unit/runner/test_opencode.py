@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -37,7 +38,9 @@ MATRIX = [
 def order(tmp_path: Path) -> Order:
     (tmp_path / "prompt.md").write_text("--auto is text here\n")
     agent = AgentSpec(name="opencode", kind="opencode", model=f"anthropic/{MODEL}", env_pass=("X_PASSED",))
-    return make_order(agent, tmp_path, guard=("/usr/bin/python3", "client.py", "/r/guard.sock"))
+    return make_order(
+        agent, tmp_path, guard=("/usr/bin/python3", "client.py", "/r/guard.sock"), is_confined=True
+    )
 
 
 def told(*events: object) -> bytes:
@@ -89,6 +92,15 @@ def test_its_configuration_denies_everything_which_only_the_plugin_that_asks_the
     assert not {"webfetch", "task", "external_directory", "websearch"} & set(text.split('"'))
 
 
+@pytest.mark.parametrize("is_confined", [True, False])
+def test_a_sandbox_around_it_is_what_gives_it_a_shell(order: Order, is_confined: bool) -> None:
+    launch = OpencodeAgent().launch(replace(order, is_confined=is_confined))
+    text = launch.files[order.private / "opencode-guard.js"]
+    (allowed,) = re.findall(r"config\.permission = (\{.*\});", text)
+    given = {name for name, verdict in json.loads(allowed).items() if verdict == "allow"}
+    assert given == {"edit", "glob", "grep", "read", "todowrite"} | ({"bash"} if is_confined else set())
+
+
 def test_a_library_is_told_to_be_there_so_that_it_is_not_fetched(order: Order) -> None:
     launch = OpencodeAgent().launch(order)
     folder = Path(launch.extra["XDG_CONFIG_HOME"]) / "opencode"
@@ -125,7 +137,7 @@ try {
 def test_whatever_is_no_clean_yes_of_the_guard_is_a_no(
     tmp_path: Path, guard: tuple[str, ...], answer: str
 ) -> None:
-    (tmp_path / "guard.mjs").write_text(plugin_text(guard))
+    (tmp_path / "guard.mjs").write_text(plugin_text(guard, has_shell=True))
     (tmp_path / "probe.mjs").write_text(PROBE % json.dumps(str(tmp_path / "guard.mjs")))
     node = shutil.which("node") or "node"
     done = subprocess.run(

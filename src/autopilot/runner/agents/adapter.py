@@ -26,7 +26,8 @@ class Order:
 
     `private` is a folder of the run in which the agent's own configuration is made; `guard` is the command
     that a hook hands each tool call to, and says no by exit 2. Empty: there is no guard. `is_confined` tells
-    that a sandbox of ours stands around the agent. `broker`: where its service is asked without a key.
+    that a sandbox of ours stands around the agent: without it there is no shell where nothing but the guard
+    would bound it, for the guard is no wall. `broker`: where its service is asked without a key.
     """
 
     agent: AgentSpec

@@ -33,12 +33,11 @@ if TYPE_CHECKING:
 AUTH_VARIABLES = (COPILOT_BASE, COPILOT_KEY)
 HOOK_TIMEOUT_S = 86_400
 """A late hook lets the call run, so none is ever late: the guard's client has a deadline of its own."""
-_TOOLS = ("bash", "create", "edit", "glob", "grep", "view")
+_FILE_TOOLS = ("create", "edit", "glob", "grep", "view")
 _NEVER = ("shell(git push)", "shell(gh:*)", "shell(ssh)", "shell(sudo)", "url")
 _FLAGS = (
     *("--output-format", "json", "--no-ask-user", "--no-auto-update", "--no-color", "--no-remote"),
     *("--no-experimental", "--no-bash-env", "--disable-builtin-mcps", "--disable-client-telemetry"),
-    *("--available-tools", *_TOOLS, "--allow-tool", "write", "--allow-tool", "shell"),
     *(word for each in _NEVER for word in ("--deny-tool", each)),
 )
 _BY_A_HOOK = "Denied by preToolUse hook"
@@ -94,7 +93,10 @@ class CopilotAgent:
         self.check(order.agent)
         home = order.private / "copilot"
         return Launch(
-            argv=(*(order.agent.argv or ("copilot",)), *_FLAGS, "--model", order.agent.model or ""),
+            argv=(
+                *(order.agent.argv or ("copilot",)),
+                *(*_FLAGS, *_tools(has_shell=order.is_confined), "--model", order.agent.model or ""),
+            ),
             passes=(*AUTH_VARIABLES, *order.agent.env_pass),
             extra={
                 "COPILOT_HOME": str(home),
@@ -184,6 +186,13 @@ class CopilotAgent:
             outcome, code, hint = found
             return outcome, code, message, hint
         return Outcome.AGENT_FAILED, "agent-error" if self._failure else "agent-no-result", message, _LOG
+
+
+def _tools(*, has_shell: bool) -> tuple[str, ...]:
+    """Name the tools that there are, and those that it is not asked about."""
+    tools = ("bash", *_FILE_TOOLS) if has_shell else _FILE_TOOLS
+    allowed = ("write", "shell") if has_shell else ("write",)
+    return ("--available-tools", *tools, *(word for each in allowed for word in ("--allow-tool", each)))
 
 
 def hooks_text(guard: Sequence[str]) -> str:

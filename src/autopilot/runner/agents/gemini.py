@@ -97,7 +97,7 @@ class GeminiAgent:
             stdin=order.prompt.read_bytes(),
             files={
                 folder / "settings.json": settings_text(order.guard, secrets.token_hex(_HOOK_BYTES)),
-                policy: policy_text(is_confined=order.is_confined),
+                policy: policy_text(has_shell=order.is_confined),
             },
             writable=(folder,),
         )

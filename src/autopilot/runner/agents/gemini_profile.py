@@ -101,15 +101,10 @@ def _hooks(guard: Sequence[str], name: str) -> Mapping[str, Any]:
     return {"BeforeTool": [{"matcher": ".*", "hooks": [ask]}]}
 
 
-def policy_text(*, is_confined: bool) -> str:
-    """Give the rules that no others outrank: what is not named is denied.
-
-    Args:
-        is_confined: whether a sandbox of ours stands around it. Without one there is no shell: nobody judges
-            its commands, and it would have the rights of whoever started us.
-    """
+def policy_text(*, has_shell: bool) -> str:
+    """Give the rules that no others outrank: what is not named is denied."""
     rules = [_rule(_FILE_TOOLS, "allow", 900)]
-    if is_confined:
+    if has_shell:
         rules += [
             _rule((_SHELL,), "allow", 900, "allowRedirection = true"),
             _rule((_SHELL,), "deny", 950, f"commandPrefix = {json.dumps(list(_NEVER))}"),

@@ -75,7 +75,7 @@ class OpencodeAgent:
                     key_variable=OPENCODE_KEYS[provider],
                     plugin=str(plugin),
                 ),
-                plugin: plugin_text(order.guard),
+                plugin: plugin_text(order.guard, has_shell=order.is_confined),
                 **{theirs / each: content for each, content in NO_LIBRARY.items()},
             },
             writable=(*(home / folder for folder in _FOLDERS), theirs / "node_modules"),

@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_ALLOWED: Mapping[str, str] = MappingProxyType(
-    {
-        "*": "deny",
-        **dict.fromkeys(("bash", "edit", "glob", "grep", "read", "todowrite"), "allow"),
-    }
-)
+_FILE_TOOLS = ("edit", "glob", "grep", "read", "todowrite")
+_SHELL = "bash"
 QUIET: Mapping[str, str] = MappingProxyType(
     {
         # Nothing of the repository is loaded: no settings, plugins, agents, commands or servers.
@@ -94,7 +90,17 @@ def config_text(*, model: str, service: str, key_variable: str, plugin: str) -> 
     return json.dumps(config, indent=2) + "\n"
 
 
-def plugin_text(guard: Sequence[str]) -> str:
-    """Give the plugin. Whatever is not a clean yes of the guard's is an error, and so the tool is not run."""
-    given = {"ask": list(guard), "allowed": dict(_ALLOWED), "refused": REFUSED}
+def plugin_text(guard: Sequence[str], *, has_shell: bool) -> str:
+    """Give the plugin. Whatever is not a clean yes of the guard's is an error, and so the tool is not run.
+
+    Args:
+        guard: the command that is asked.
+        has_shell: whether a shell is among the tools that it gives back.
+    """
+    tools = (*((_SHELL,) if has_shell else ()), *_FILE_TOOLS)
+    given = {
+        "ask": list(guard),
+        "allowed": {"*": "deny", **dict.fromkeys(tools, "allow")},
+        "refused": REFUSED,
+    }
     return _PLUGIN % {name: json.dumps(value) for name, value in given.items()}
