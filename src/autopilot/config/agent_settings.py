@@ -31,10 +31,12 @@ class Agent(Input):
         description="auto = what signs it in stays outside of its cell, where that is known to work"
     )
     base_url_env: VariableName | None = Field(
-        default=None, description="command only: the variable that tells its program the service's address"
+        default=None,
+        description="command and scripted only: the variable that tells its program the service's address",
     )
     key_env: VariableName | None = Field(
-        default=None, description="command only: the variable of its key, which stays outside then"
+        default=None,
+        description="command and scripted only: the variable of its key, which stays outside then",
     )
     script: Path | None = Field(default=None, description="scripted only: the YAML to play, absolute")
 

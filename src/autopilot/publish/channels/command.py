@@ -16,12 +16,18 @@ if TYPE_CHECKING:
     from autopilot.schemas.delivery import ChannelSpec
 
 _OURS = ("AUTOPILOT_", "MULTI_AGENT_", "PYTHON")
+_KEYS = ("SSH_AUTH_SOCK",)
+"""What signs in with your keys without naming one; our own git is given it, to push over ssh."""
 _MOST_OUTPUT_BYTES = 1 << 20
 
 
 def environment() -> dict[str, str]:
-    """Give what a publisher itself has, but for credentials and what is ours alone."""
-    return {name: value for name, value in environ.current().items() if not name.startswith(_OURS)}
+    """Give what a publisher itself has, but for credentials and what is ours alone.
+
+    The bus of the session is among it: a desktop notice and the key ring of a mail program go over it.
+    """
+    every = environ.current().items()
+    return {name: value for name, value in every if not name.startswith(_OURS) and name not in _KEYS}
 
 
 def send(channel: ChannelSpec, text: str, *, clock: Clock, folder: Path, grace_s: float) -> Sent:
