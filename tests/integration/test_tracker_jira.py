@@ -49,6 +49,18 @@ def test_every_form_of_an_accounts_number_is_taken(cloud: Jira, number: str) -> 
         assert tracker.read("ABC-7").author == f"jira:{number}"
 
 
+@pytest.mark.parametrize("number", ["john doe", "jürgen", "x" * 129])
+@pytest.mark.parametrize("is_editor", [False, True])
+def test_an_account_that_none_of_our_lists_could_name_is_not_taken(
+    cloud: Jira, number: str, is_editor: bool
+) -> None:
+    history: list[tuple[str | None, str]] = [(number, "summary")] if is_editor else []
+    cloud.put(JiraIssue("ABC-7", "x", creator=AUTHOR if is_editor else number, history=history))
+    with jira(cloud) as tracker, pytest.raises(TicketError, match=f"{number[:9]}.*author-unknown") as raised:
+        tracker.read("ABC-7")
+    assert raised.value.hint
+
+
 @pytest.mark.parametrize(
     ("category", "state"), [("new", "open"), ("indeterminate", "open"), ("done", "closed")]
 )

@@ -1,5 +1,6 @@
 """A publisher's child reads an issue, or looks at a tracker's credential, and writes a report."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -60,11 +61,30 @@ def test_who_can_mend_what_was_in_the_way_is_reported(server: Jira, tmp_path: Pa
         assert report.hint
         return report.acts, report.code
 
+    server.put(JiraIssue("ABC-9", "x", creator="john doe"))
+    assert told(server.token, "ABC-9") == ("author", "author-unknown")
     assert told("wrong") == ("operator", "tracker-refused-credential")
     assert told("") == ("operator", "credential-missing")
     assert told(server.token, "ABC-8") == ("author", "issue-not-found")
     server.close()
     assert told(server.token) == ("nobody", "tracker-unavailable")
+
+
+@pytest.mark.parametrize("act", ["read", "reach"])
+def test_a_publisher_that_breaks_says_so_and_where(server: Jira, tmp_path: Path, act: str) -> None:
+    spec = spec_for(server, tmp_path)
+    spec.workdir.write_text("in the way", encoding="utf-8")
+    if act == "read":
+        read = IssueReport.model_validate_json(asked("read", spec, tmp_path, jira=server.token))
+        assert (read.issue, read.acts, read.code) == (None, "us", "bug")
+        assert read.hint
+        said = read.message
+    else:
+        wanted = TrackerCheckSpec(report=spec.report, workdir=spec.workdir, tracker=spec.tracker)
+        looked = ForgeCheckReport.model_validate_json(asked("reach", wanted, tmp_path, jira=server.token))
+        assert looked.code == "bug"
+        said = looked.message
+    assert re.fullmatch(r"it broke at workspace\.py:\d+: FileExistsError", said)
 
 
 def test_what_the_token_may_is_reported(server: Jira, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
 def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
     """Say how it is asked what became of drafts: as a publisher, but the machine may sleep meanwhile."""
     return Launch(
-        argv=_own_python("autopilot.publish", "state", str(spec_file)),
+        argv=publisher_question("state", spec_file),
         cwd=spec_file.parent,
         env=publisher_environment(key),
         output=spec_file.parent / "inquiry.log",
@@ -112,11 +112,6 @@ def verification(
     """Give command line and environment of a child that runs a commit's gates: no credential is in reach."""
     argv = _own_python("autopilot.runner", "verify", str(spec_file), str(result_file))
     return argv, environ.child_environment(None, home=home, passed=passed, extra=_own_code())
-
-
-def push_trial(spec_file: Path, *, key: str) -> tuple[tuple[str, ...], dict[str, str]]:
-    """Give command line and environment of a child that tries a push: a publisher's."""
-    return _own_python("autopilot.publish", "try", str(spec_file)), publisher_environment(key)
 
 
 def checkup_launch(key: str, report: Path) -> Launch:
@@ -183,7 +178,7 @@ def _most(spec: SandboxSpec) -> scope.Most:
 
 
 def publisher_question(act: str, spec_file: Path) -> tuple[str, ...]:
-    """Say how a publisher is started for another act: `check`, `read`, `reach` or `deliver`."""
+    """Say how a publisher is started for another act than a publication, by the act's name."""
     return _own_python("autopilot.publish", act, str(spec_file))
 
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 from autopilot.daemon.checkup.configured import stored_by
 from autopilot.daemon.question import answer
 from autopilot.daemon.references import resolve
-from autopilot.schemas.errors import ConfigError, RefusedError, TicketError, TransientError
+from autopilot.schemas.errors import (
+    AutopilotError,
+    ConfigError,
+    InvariantError,
+    RefusedError,
+    TicketError,
+    TransientError,
+)
 from autopilot.schemas.hidden import show_hidden
 from autopilot.schemas.reference import parse
 from autopilot.schemas.ticket import MAX_BODY_CHARS, MAX_TITLE_CHARS
@@ -41,6 +48,7 @@ def of_reference(fields: Mapping[str, Any], settings: Settings, clock: Clock) ->
         RefusedError: `author-unknown`: the tracker does not tell who wrote it.
         ConfigError: the tracker or its credential is not set up.
         TransientError: the tracker does not answer.
+        InvariantError: whoever was asked to read it broke.
     """
     told = dict(fields)
     text, here = told.pop(_REFERENCE, None), told.pop(_HERE, ())
@@ -78,15 +86,17 @@ def _read(target: Target, clock: Clock) -> Issue:
         clock=clock,
         wall_s=WALL_S,
     )
-    if report is None:
-        what = f"{target.name} was not read in time from {target.tracker.site}"
-        raise TransientError("tracker-silent", what, hint="try again when it answers")
+    if isinstance(report, str):
+        what = f"{target.name} was not read from {target.tracker.site}: {report}"
+        raise TransientError(
+            "tracker-silent", what, hint="try again; where it says the same, send a report: autopilot report"
+        )
     if report.issue is None:
         raise _error(report, target)
     return report.issue
 
 
-def _error(report: IssueReport, target: Target) -> TransientError | ConfigError | TicketError:
+def _error(report: IssueReport, target: Target) -> AutopilotError:
     what, hint = f"{target.name}: {report.message}", report.hint
     name = target.tracker.credential
     if report.code in {"credential-missing", "credential-locked"}:
@@ -100,6 +110,8 @@ def _error(report: IssueReport, target: Target) -> TransientError | ConfigError 
             return ConfigError(report.code, what, hint=hint)
         case "author":
             return TicketError(report.code, what, hint=hint)
+        case "us":
+            return InvariantError(report.code, what, hint=hint)
 
 
 def _as_fields(issue: Issue, target: Target) -> dict[str, Any]:

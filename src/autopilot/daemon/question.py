@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import ValidationError
 
 from autopilot.config import proc
+from autopilot.config.foreign_file import UnreadableError, read_plain
+from autopilot.config.plain import one_line
 from autopilot.daemon.children import publisher_environment, publisher_question
 from autopilot.schemas.records import Record
 
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autopilot.config.clock import Clock
+    from autopilot.config.proc import Exit
 
 Report = TypeVar("Report", bound=Record)
 GRACE_S = 2.0
 """How long a child that took too long is asked to end."""
+_MAX_BYTES = 8 << 20
+"""An issue's text is in a report, and a tracker's answer is half of this at most."""
 
 
 def answer(
@@ -34,8 +39,8 @@ def answer(
     clock: Clock,
     wall_s: float,
     should_stop: Callable[[], str | None] | None = None,
-) -> Report | None:
-    """Ask, and give the report; None where there was none in time.
+) -> Report | str:
+    """Ask, and give the report; a text says why there is none.
 
     Args:
         act: the publisher's act.
@@ -50,7 +55,7 @@ def answer(
         folder = Path(name)
         spec_file, told = folder / "spec.json", folder / "report.json"
         spec_file.write_text(make(told, folder / "work").model_dump_json(), encoding="utf-8")
-        proc.run(
+        ended = proc.run(
             publisher_question(act, spec_file),
             cwd=folder,
             env=publisher_environment(key),
@@ -61,6 +66,20 @@ def answer(
             should_stop=should_stop,
         )
         try:
-            return report.model_validate_json(told.read_bytes())
-        except (OSError, ValidationError):
-            return None
+            return report.model_validate_json(read_plain(told, max_bytes=_MAX_BYTES))
+        except UnreadableError as exc:
+            return _why(ended, f"{exc}")
+        except ValidationError:
+            return _why(ended, "its report is none")
+
+
+def _why(ended: Exit, fault: str) -> str:
+    """Say how a publisher ended of which there is no report."""
+    if ended.spawn_error:
+        return f"the publisher cannot be started: {one_line(ended.spawn_error)}"
+    if ended.stopped:
+        why = "it took too long" if ended.stopped == "wall" else ended.stopped
+        return f"the publisher was stopped before it knew: {why}"
+    how = f"signal {ended.signal}" if ended.signal is not None else f"code {ended.code}"
+    said = one_line(ended.tail)
+    return f"the publisher told nothing ({fault}) and ended with {how}" + (f": {said}" if said else "")

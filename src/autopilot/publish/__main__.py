@@ -32,7 +32,13 @@ from autopilot.publish.workspace import PublisherBusy, workspace
 from autopilot.schemas.delivery import DeliverySpec
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
-from autopilot.schemas.publication import ForgeCheckSpec, PublishSpec, PullStateSpec, PushTrialSpec
+from autopilot.schemas.publication import (
+    ForgeCheckReport,
+    ForgeCheckSpec,
+    PublishSpec,
+    PullStateSpec,
+    PushTrialSpec,
+)
 from autopilot.schemas.tracking import IssueSpec, TrackerCheckSpec
 
 if TYPE_CHECKING:
@@ -134,39 +140,42 @@ def _answer(spec: Question, act: Callable[[Path], Record], broken: Callable[[str
     except Exception as exc:  # any failure becomes a report
         log_text(traceback.format_exc())
         code = "disk-full" if isinstance(exc, OSError) and is_full(exc) else _BUG
-        report = broken(code, f"it broke: {type(exc).__name__}")
+        report = broken(code, f"it broke{_place(exc)}: {type(exc).__name__}")
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # as below
     write_report(spec.report, report)
 
 
 def _check(spec_file: Path, clock: Clock) -> None:
-    """Look at a forge; raises as `_look`."""
+    """Look at a forge; raises as `_answer`."""
     spec = read_spec(ForgeCheckSpec, spec_file)
-    _look(spec, lambda folder: forge_check.look(spec, clock=clock, folder=folder))
+    _answer(spec, lambda folder: forge_check.look(spec, clock=clock, folder=folder), _unanswered)
 
 
 def _read(spec_file: Path, clock: Clock) -> None:
-    """Read an issue; raises as `_look`."""
+    """Read an issue; raises as `_answer`."""
     spec = read_spec(IssueSpec, spec_file)
-    _look(spec, lambda folder: tracker_questions.read_issue(spec, clock=clock, folder=folder))
+    _answer(
+        spec,
+        lambda folder: tracker_questions.read_issue(spec, clock=clock, folder=folder),
+        lambda code, what: tracker_questions.unread(code, what, acts="us" if code == _BUG else "nobody"),
+    )
 
 
 def _reach(spec_file: Path, clock: Clock) -> None:
-    """Look at a tracker's credential; raises as `_look`."""
+    """Look at a tracker's credential; raises as `_answer`."""
     spec = read_spec(TrackerCheckSpec, spec_file)
-    _look(spec, lambda folder: tracker_questions.look(spec, clock=clock, folder=folder))
+    _answer(spec, lambda folder: tracker_questions.look(spec, clock=clock, folder=folder), _unanswered)
 
 
-def _look(spec: Question, act: Callable[[Path], Record]) -> None:
-    """Look, and write the report; whoever asked is waiting, and takes no report for no answer.
+def _unanswered(code: str, what: str) -> ForgeCheckReport:
+    return ForgeCheckReport(code=code, message=what)
 
-    Raises:
-        TransientError: another one is at work on this question.
-        OSError: the report cannot be written.
-    """
-    with workspace(spec.workdir) as folder:
-        report = act(folder)
-    write_report(spec.report, report)
+
+def _place(error: Exception) -> str:
+    """Name the line of ours that it came from: what a question's publisher prints goes with its folder."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "autopilot" in Path(frame.filename).parts]
+    return f" at {Path(ours[-1].filename).name}:{ours[-1].lineno}" if ours else ""
 
 
 def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:

@@ -5,7 +5,7 @@ Must not change anything there, nor keep a word of the token.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from autopilot.publish import credential
 from autopilot.publish.stops import Stop
@@ -35,6 +35,12 @@ def read_issue(spec: IssueSpec, *, clock: Clock, folder: Path) -> IssueReport:
         return IssueReport(acts="operator", code=exc.code, message=exc.what, hint=exc.hint)
     except AutopilotError as exc:
         return IssueReport(acts="author", code=exc.code, message=exc.what, hint=exc.hint)
+
+
+def unread(code: str, message: str, *, acts: Literal["nobody", "us"]) -> IssueReport:
+    """Say of a reading that came to no end why, and who can mend it."""
+    hint = "send a report: autopilot report" if acts == "us" else "try again"
+    return IssueReport(acts=acts, code=code, message=message, hint=hint)
 
 
 def look(spec: TrackerCheckSpec, *, clock: Clock, folder: Path) -> ForgeCheckReport:

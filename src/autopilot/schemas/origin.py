@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
@@ -26,6 +27,11 @@ Account = Annotated[
     Field(pattern=_ACCOUNT, description="tracker:number, as its API tells it, e.g. github:583231"),
 ]
 """Who somebody is for ever: a login can be given up and taken by somebody else, this cannot."""
+
+
+def is_account(name: str) -> bool:
+    """Tell whether somebody can be called so."""
+    return re.fullmatch(_ACCOUNT, name) is not None
 
 
 class Approval(Input):

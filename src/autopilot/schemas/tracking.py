@@ -69,7 +69,7 @@ class IssueReport(Record):
 
     report_version: Literal[1] = 1
     issue: Issue | None = None
-    acts: Literal["nobody", "operator", "author"] = Field(
+    acts: Literal["nobody", "operator", "author", "us"] = Field(
         default="operator", description="who can mend what was in the way"
     )
     code: str = ""

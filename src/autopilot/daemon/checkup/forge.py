@@ -53,8 +53,8 @@ def _forge(repo: Repo, paths: Paths, clock: Clock) -> Check:
         clock=clock,
         wall_s=_WALL_S,
     )
-    if told is None:
-        told = ForgeCheckReport(code="no-report", message="it was not answered in time")
+    if isinstance(told, str):
+        told = ForgeCheckReport(code="no-report", message=told)
     if told.code:
         return warning(label, f"its rules and the token's reach are not known: {told.message}", _CURE)
     if told.weaknesses:

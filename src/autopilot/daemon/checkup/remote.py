@@ -6,17 +6,12 @@ change anything there.
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
-from autopilot.config import proc
 from autopilot.config.git import Git, GitError
-from autopilot.config.plain import one_line
-from autopilot.daemon import children, specs
+from autopilot.daemon import specs
 from autopilot.daemon.checkup.check import Check, blocked, ok
+from autopilot.daemon.question import answer
 from autopilot.schemas.publication import PushTrialReport, PushTrialSpec
 
 if TYPE_CHECKING:
@@ -54,46 +49,25 @@ def answers(repo: Repo, scene: Scene, limit: Limit) -> Check:
 
 def takes_our_branch(repo: Repo, scene: Scene, limit: Limit) -> Check:
     """Have a push tried."""
-    label = f"push to {repo.name}"
-    with tempfile.TemporaryDirectory(prefix="autopilot-push-") as name:
-        folder = Path(name)
-        report = _tried(_spec(repo, scene, folder), folder, scene, limit)
+    label, trial = f"push to {repo.name}", f"try-{repo.name}"
+    report = answer(
+        "try",
+        lambda told, workdir: PushTrialSpec(
+            id=trial,
+            report=told,
+            workdir=workdir,
+            forge=specs.forge_spec(repo, scene.paths),
+            branch=BRANCH,
+            wall_s=_REMOTE_S,
+        ),
+        PushTrialReport,
+        key=trial,
+        clock=scene.clock,
+        wall_s=_REMOTE_S + _START_S,
+        should_stop=limit.should_stop,
+    )
     if isinstance(report, str):
         return blocked(label, report, f"try: git push --dry-run {repo.push_to} HEAD:refs/heads/{BRANCH}")
     if report.ok:
         return ok(label, f"{repo.push_to} would take a branch autopilot/…")
     return blocked(label, f"{report.message} [{report.code}]", report.hint or "ask again when it answers")
-
-
-def _spec(repo: Repo, scene: Scene, folder: Path) -> PushTrialSpec:
-    return PushTrialSpec(
-        id=f"try-{repo.name}",
-        report=folder / "report.json",
-        workdir=folder / "work",
-        forge=specs.forge_spec(repo, scene.paths),
-        branch=BRANCH,
-        wall_s=_REMOTE_S,
-    )
-
-
-def _tried(spec: PushTrialSpec, folder: Path, scene: Scene, limit: Limit) -> PushTrialReport | str:
-    """Let a child of the publisher's part try it; a text says why nothing is known."""
-    file, output = folder / "spec.json", folder / "output"
-    file.write_text(spec.model_dump_json(), encoding="utf-8")
-    argv, env = children.push_trial(file, key=spec.id)
-    ended = proc.run(
-        argv,
-        cwd=folder,
-        env=env,
-        output=output,
-        clock=scene.clock,
-        wall_s=_REMOTE_S + _START_S,
-        grace_s=spec.kill_grace_s,
-        should_stop=limit.should_stop,
-    )
-    try:
-        return PushTrialReport.model_validate_json(spec.report.read_bytes())
-    except (OSError, ValidationError):
-        if ended.stopped:
-            return f"the publisher was stopped before it knew: {ended.stopped}"
-        return f"the publisher said nothing: {one_line(ended.spawn_error or ended.tail)}"

@@ -75,7 +75,7 @@ def _asked(spec: TrackerSpec, scene: Scene, limit: Limit) -> ForgeCheckReport:
         wall_s=_WALL_S,
         should_stop=limit.should_stop,
     )
-    return told or ForgeCheckReport(code="tracker-silent", message="it was not answered in time")
+    return ForgeCheckReport(code="tracker-silent", message=told) if isinstance(told, str) else told
 
 
 def _came_from(spec: TrackerSpec, tickets: Sequence[Ticket], scene: Scene) -> tuple[str, ...]:

@@ -53,9 +53,9 @@ def _sent(name: str, settings: Settings, paths: Paths, clock: Clock) -> Delivery
         clock=clock,
         wall_s=to.limit_s + _MARGIN_S,
     )
-    if told is not None:
+    if not isinstance(told, str):
         return told
-    what = "its publisher told nothing: it may have been sent"
+    what = f"{told}: it may have been sent"
     return DeliveryReport(id=test_id, outcome="unsure", message=what, finished_ms=clock.now_ms())
 
 

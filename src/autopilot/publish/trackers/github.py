@@ -32,7 +32,7 @@ class _Answered(BaseModel):
 
 
 class _User(_Answered):
-    id: int = Field(ge=1)
+    id: int = Field(ge=1, lt=1 << 63)
 
 
 class _Label(_Answered):

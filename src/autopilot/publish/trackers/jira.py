@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from autopilot.publish.trackers.answers import MAX_BYTES, Answer, no_answer, too_many_comments
 from autopilot.publish.wire import NoAnswerError, OverWire, Wire
 from autopilot.schemas.errors import TicketError
+from autopilot.schemas.origin import is_account
 from autopilot.schemas.tracking import MAX_LABELS, Comment, Issue
 
 if TYPE_CHECKING:
@@ -72,10 +73,10 @@ class _Person(_Answered):
     account_id: str | None = Field(default=None, alias="accountId")
     key: str | None = None
 
-    def named(self, tracker: str) -> str | None:
-        """Give who it is for ever."""
-        number = self.account_id or self.key
-        return f"{tracker}:{number}" if number else None
+    @property
+    def number(self) -> str | None:
+        """Who it is for ever; None where Jira does not tell."""
+        return self.account_id or self.key
 
 
 class _Category(_Answered):
@@ -178,7 +179,7 @@ class JiraTracker(OverWire):
             url=self._page(reference),
             title=told.fields.summary,
             body=told.fields.description or "",
-            author=told.fields.creator.named(self._spec.name) if told.fields.creator else None,
+            author=self._named(told.fields.creator),
             editors=tuple(dict.fromkeys(self._editors(reference, told.changelog))),
             labels=told.fields.labels[:MAX_LABELS],
             state="closed" if told.fields.status.category.key == "done" else "open",
@@ -223,11 +224,25 @@ class JiraTracker(OverWire):
         for change in changelog.histories:
             if not _TEXTS & {item.field.casefold() for item in change.items}:
                 continue
-            editor = change.author.named(self._spec.name) if change.author else None
+            editor = self._named(change.author)
             if editor is None:
                 what = f"somebody without an account changed the text of {reference}"
                 raise TicketError("author-unknown", what, hint='write: autopilot add "what to do"')
             yield editor
+
+    def _named(self, person: _Person | None) -> str | None:
+        """Give who it is for ever; None where that is not told.
+
+        Raises:
+            TicketError: Jira tells a number that none of ours can be: an old Data Center made keys of names.
+        """
+        if person is None or not person.number:
+            return None
+        name = f"{self._spec.name}:{person.number}"
+        if not is_account(name):
+            what = f"the account {self._told(person.number)!r} cannot be named in `trusted_authors`"
+            raise TicketError("author-unknown", what, hint='read the issue; then: autopilot add "what to do"')
+        return name
 
     def _comment(self, reference: str, told: _Comment) -> Comment:
         return Comment(
