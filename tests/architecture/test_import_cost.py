@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from autopilot.runner.agents.registry import KINDS
 from tests.architecture.source import SRC, Module, imports, parse
 from tests.support.tree import ROOT
 
@@ -90,6 +91,25 @@ def test_a_command_that_is_typed_often_imports_nothing_costly_until_it_runs(verb
         check=False,
     )
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_of_the_agents_only_the_one_that_is_asked_for_is_imported(kind: str) -> None:
+    code = (
+        "import sys; from autopilot.runner import session;"
+        "from autopilot.runner.agents.registry import new_agent;"
+        f"from autopilot.schemas.run import AgentSpec; new_agent(AgentSpec(name='x', kind={kind!r}));"
+        f"print(*(each for each in {KINDS!r} if f'autopilot.runner.agents.{{each}}' in sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    needed = {kind, "command"} if kind == "scripted" else {kind}
+    assert (set(done.stdout.split()), done.stderr) == (needed, "")
 
 
 def test_an_idle_daemon_holds_no_agent_and_nothing_that_reads_an_issue() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import Order
-from autopilot.runner.agents.registry import has_hooks, need_of, new_agent
+from autopilot.runner.agents.registry import kind_of, new_agent
 from autopilot.runner.guard.selftest import client_command
 from autopilot.schemas.guard import GuardSpec
 
@@ -44,7 +44,7 @@ def profile_of(
         ConfigError: the agent's configuration cannot work.
     """
     extra = listed or GuardSpec()
-    guard = client_command(str(RUN / "guard.sock")) if has_hooks(agent.kind) else ()
+    guard = client_command(str(RUN / "guard.sock")) if kind_of(agent).asks_guard else ()
     order = Order(
         agent=agent,
         prompt=Path(os.devnull),
@@ -63,7 +63,7 @@ def profile_of(
 
 def lines(agent: AgentSpec, profile: Profile) -> Iterator[str]:
     """Tell the profile to a person, in full."""
-    need = need_of(agent)
+    need = kind_of(agent).need
     yield f"agent {agent.name} ({agent.kind}) will be started for each run, with nobody to ask:"
     yield f"  command    {shlex.join(profile.command)}"
     yield f"  variables  {' '.join(f'{name}={value}' for name, value in profile.variables.items())}"

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.registry import has_hooks
+from autopilot.runner.agents.registry import kind_of
 from autopilot.runner.allowed import own_commands
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.guard.event import MAX_ID_CHARS
@@ -115,7 +115,7 @@ def sentry(shop: Shop, ready: Ready) -> Iterator[Sentry | None]:
         OSError: its socket cannot be made.
     """
     spec = shop.spec
-    if not has_hooks(spec.agent.kind):
+    if not kind_of(spec.agent).asks_guard:
         yield None
         return
     with GuardService(_context(shop, ready), spec.run_dir / "guard.sock", clock=shop.clock) as service:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from autopilot.config.redactor import MIN_SECRET_CHARS
-from autopilot.runner.agents.registry import services_of
-from autopilot.runner.agents.sign_in import Outside, sign_in
+from autopilot.runner.agents.registry import services_of, sign_in
+from autopilot.runner.agents.sign_in import Outside
 from autopilot.runner.network.broker import Broker, Key
 from autopilot.runner.network.names import Target
 from autopilot.runner.network.plan import LOOPBACK, is_same, service

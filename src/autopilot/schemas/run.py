@@ -37,7 +37,7 @@ class AgentSpec(Record):
     """Which agent, how it is started and how its cost is known."""
 
     name: str = Field(description="the operator's name for it: the key in [agents]")
-    kind: str = Field(description="adapter: claude, codex, command, copilot, gemini, opencode or scripted")
+    kind: str = Field(description="its adapter, by the name that [agents] uses")
     argv: tuple[str, ...] = Field(
         default=(), description="program and leading arguments; empty = adapter default"
     )

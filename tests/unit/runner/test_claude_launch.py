@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from autopilot.runner.agents.adapter import Ending, Launch, Order
-from autopilot.runner.agents.claude import AUTH_VARIABLES, ClaudeAgent
+from autopilot.runner.agents.claude import KIND, ClaudeAgent
 from autopilot.runner.agents.events import Hopeless
 from autopilot.schemas.run import AgentSpec, Outcome
 from tests.support.orders import make_order
@@ -114,13 +114,13 @@ def test_commands_of_the_model_do_not_see_the_clients_keys(order: Order) -> None
     launch = ClaudeAgent().launch(order)
     words = launch.files[Path(launch.extra["CLAUDE_ENV_FILE"])].split()
     assert words[0] == "unset"
-    assert set(words[1:]) == {name for name in AUTH_VARIABLES if name != "ANTHROPIC_BASE_URL"}
+    assert set(words[1:]) == {name for name in KIND.variables if name != "ANTHROPIC_BASE_URL"}
 
 
 def test_the_client_gets_the_rest_of_the_ceiling_and_its_own_variables_only(order: Order) -> None:
     launch = ClaudeAgent().launch(order)
     assert launch.argv[-2:] == ("--max-budget-usd", "4.980000")
-    assert launch.passes == (*AUTH_VARIABLES, "AWS_PROFILE")
+    assert launch.passes == (*KIND.variables, "AWS_PROFILE")
     assert launch.argv[launch.argv.index("--model") + 1] == "opus"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from autopilot.runner.agents.adapter import Launch, Order
-from autopilot.runner.agents.codex import AUTH_VARIABLES, CodexAgent, native
+from autopilot.runner.agents.codex import KIND, CodexAgent, native
 from autopilot.schemas.run import AgentSpec
 from tests.support.orders import make_order
 
@@ -84,7 +84,7 @@ def test_its_own_sandbox_is_off_only_inside_one_of_ours_and_closes_the_network(o
 def test_commands_do_not_see_the_keys_and_the_home_is_private(order: Order) -> None:
     launch = CodexAgent().launch(order)
     assert config_of(launch)["shell_environment_policy"]["ignore_default_excludes"] is False
-    assert launch.passes == (*AUTH_VARIABLES, "CODEX_HOME")
+    assert launch.passes == (*KIND.variables, "CODEX_HOME")
     home = order.private / "codex"
     assert (launch.extra["CODEX_HOME"], launch.writable) == (str(home), (home,))
 

@@ -8,7 +8,6 @@ from autopilot.config.plain import plain
 from autopilot.runner.agents.adapter import AgentReport, Ending, Order
 from autopilot.runner.agents.command import PROMPT_VARIABLE, CommandAgent
 from autopilot.runner.agents.events import AgentEvent, Asked, Spent, Spoke, UsedTool
-from autopilot.runner.agents.registry import KINDS, new_agent
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import AgentSpec, Outcome
 from tests.support.orders import make_order
@@ -123,11 +122,3 @@ def test_a_failing_agents_broken_stderr_is_readable_and_the_exit_code_is_told() 
     assert "exit 3" in report.message
     assert "error: quota" in report.message
     assert report.message.isprintable()
-
-
-def test_every_kind_has_an_adapter_and_an_unknown_one_names_them() -> None:
-    for kind in KINDS:
-        assert new_agent(AgentSpec(name="x", kind=kind)) is not None
-    with pytest.raises(ConfigError, match="unknown kind") as caught:
-        new_agent(AgentSpec(name="x", kind="psychic"))
-    assert "claude, codex, command, copilot, gemini, opencode, scripted" in caught.value.hint

@@ -5,7 +5,9 @@ from __future__ import annotations
 import h11
 import pytest
 
-from autopilot.runner.agents.sign_in import Inside, Outside, opencode_service, sign_in
+from autopilot.runner.agents.opencode_provider import PROVIDERS
+from autopilot.runner.agents.registry import sign_in
+from autopilot.runner.agents.sign_in import Inside, Outside
 from autopilot.runner.network.names import Refusal
 from autopilot.runner.network.plan import agent_policy
 from autopilot.runner.network.policy import Asked
@@ -229,10 +231,11 @@ def test_the_key_of_opencode_is_that_of_its_models_provider_and_stays_outside(
 
 
 def test_opencode_is_told_an_address_with_the_version_of_its_api() -> None:
-    assert opencode_service("anthropic", "http://127.0.0.1:3128", ()) == "http://127.0.0.1:3128/v1"
-    assert opencode_service("openai", "http://127.0.0.1:3128/v1", ()) == "http://127.0.0.1:3128/v1"
-    assert opencode_service("anthropic", None, ()) == "https://api.anthropic.com/v1"
-    assert opencode_service("openai", None, ("https://a.example/x",)) == "https://a.example/x"
+    anthropic, openai = PROVIDERS["anthropic"], PROVIDERS["openai"]
+    assert anthropic.base_url("http://127.0.0.1:3128", ()) == "http://127.0.0.1:3128/v1"
+    assert openai.base_url("http://127.0.0.1:3128/v1", ()) == "http://127.0.0.1:3128/v1"
+    assert anthropic.base_url(None, ()) == "https://api.anthropic.com/v1"
+    assert openai.base_url(None, ("https://a.example/x",)) == "https://a.example/x"
 
 
 @pytest.mark.parametrize("base", ["", "http://127.0.0.1:4000"])

@@ -21,7 +21,7 @@ from autopilot.daemon.checkup.check import Check, blocked, ok, warning
 from autopilot.runner.agents.adapter import Ending, Order
 from autopilot.runner.agents.belongings import lay_out
 from autopilot.runner.agents.events import Hopeless
-from autopilot.runner.agents.registry import has_hooks, new_agent
+from autopilot.runner.agents.registry import kind_of, new_agent
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.locks import held
 from autopilot.runner.way_out import way_of_question
@@ -29,7 +29,7 @@ from autopilot.schemas.run import CONTENTION_CODES, Outcome
 from autopilot.schemas.units import format_usd, iso_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
     from autopilot.daemon.checkup.probe import Limit
@@ -40,15 +40,11 @@ if TYPE_CHECKING:
 
 _PROMPT = "Answer with the single word OK. Use no tool.\n"
 _MOST_MICRO_USD = 50_000
-# No tools and no long instructions: what is asked is whether the account answers.
-_BRIEF: Mapping[str, tuple[str, ...]] = {
-    "claude": ("--tools", "", "--system-prompt", "You answer with one word.", "--max-turns", "1"),
-}
 
 
 def alive(spec: AgentSpec, scene: Scene, limit: Limit) -> Iterator[Check]:
-    """Ask the account of one agent; of a kind that we cannot ask there is nothing to say."""
-    if not has_hooks(spec.kind) or not signin.present(spec, scene.runner.environment):
+    """Ask the account of one agent; of one whose sign-in we cannot know there is nothing to say."""
+    if not signin.present(spec, scene.runner.environment):
         return
     account = signin.fingerprint(spec, scene.runner.environment)
     name = f"account of {spec.name}"
@@ -102,7 +98,7 @@ def _asked(spec: AgentSpec, scene: Scene, limit: Limit) -> AgentReport | str:
         )
         with _way(spec, scene, folder) as way:
             launch = agent.launch(replace(order, broker=way.broker))
-            launch = replace(launch, argv=(*launch.argv, *_BRIEF.get(spec.kind, ())))
+            launch = replace(launch, argv=(*launch.argv, *kind_of(spec).brief))
             lay_out(launch, folder / "private")
             known = secrets_among(launch.passes, scene.runner.environment)
             env = {**way.covered(_environment(launch, folder, scene)), **way.environment()}

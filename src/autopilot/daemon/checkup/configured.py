@@ -17,9 +17,9 @@ from autopilot.config import environ, secrets
 from autopilot.config.layers import read_defaults
 from autopilot.daemon.checkup import who
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
-from autopilot.runner.agents.registry import need_of, program_of, sign_in_variables
+from autopilot.runner.agents.registry import kind_of, program_of, sign_in, sign_in_variables
 from autopilot.runner.agents.release import refusal
-from autopilot.runner.agents.sign_in import Inside, Outside, sign_in
+from autopilot.runner.agents.sign_in import Inside, Outside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,7 +93,7 @@ def agent_release(
 ) -> Iterator[Check]:
     """Ask an agent's program how old it is, where that matters to the guard."""
     spec = settings.agent(name)
-    program, need = program_of(spec), need_of(spec)
+    program, need = program_of(spec), kind_of(spec).need
     if program is None or need is None:
         return
     found = shutil.which(program, path=environ.search_path((runner or who.ours()).environment))

@@ -1,7 +1,7 @@
 """How an agent signs in, by the variables alone: which are there, which one wins, and until when it holds.
 
 Must not show a value. Of a token that carries its own end in plain sight only that end is read.
-Source: RFC 7519, section 4.1.4 (`exp`); Claude Code's documentation, "Authentication precedence".
+Source: RFC 7519, section 4.1.4 (`exp`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import json
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
-from autopilot.runner.agents.registry import sign_in_variables
+from autopilot.runner.agents.registry import kind_of, sign_in_variables
 from autopilot.schemas.records import LAST_MS
 from autopilot.schemas.units import MS_PER_S, iso_utc
 
@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from autopilot.daemon.checkup.scene import Runner
     from autopilot.schemas.run import AgentSpec
 
-# In the order in which the client takes them: what is paid by use, and what a subscription gives.
-_PAID: Mapping[str, tuple[str, ...]] = {
-    "claude": ("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_API_KEY"),
-    "codex": ("CODEX_API_KEY", "OPENAI_API_KEY"),
-}
-_SUBSCRIBED: Mapping[str, tuple[str, ...]] = {
-    "claude": ("CLAUDE_CODE_OAUTH_TOKEN",),
-    "codex": ("CODEX_ACCESS_TOKEN",),
-}
 _JWT_PARTS = 3
 _FINGERPRINT_DIGITS = 16
 
@@ -58,8 +49,9 @@ def sign_in(spec: AgentSpec, runner: Runner, *, now_ms: int, ends_ms: int) -> It
 
 
 def _which(name: str, spec: AgentSpec, seen: tuple[str, ...], runner: Runner) -> Check:
-    paid = [one for one in _PAID.get(spec.kind, ()) if one in seen]
-    subscribed = [one for one in _SUBSCRIBED.get(spec.kind, ()) if one in seen]
+    kind = kind_of(spec)
+    paid = [one for one in kind.paid if one in seen]
+    subscribed = [one for one in kind.subscribed if one in seen]
     if paid and spec.billing == "subscription":
         what = f"billing is subscription, but {paid[0]} of {runner.who} wins, and is paid by use"
         cure = f'unset {" ".join(paid)} where the daemon is started, or set billing = "metered"'
@@ -74,9 +66,8 @@ def _which(name: str, spec: AgentSpec, seen: tuple[str, ...], runner: Runner) ->
 
 def present(spec: AgentSpec, environment: Mapping[str, str]) -> tuple[str, ...]:
     """Name the variables of this agent that are set, the one that wins first."""
-    order = (*_PAID.get(spec.kind, ()), *_SUBSCRIBED.get(spec.kind, ()))
-    known = sign_in_variables(spec)
-    names = (*(name for name in order if name in known), *(name for name in known if name not in order))
+    kind = kind_of(spec)
+    names = dict.fromkeys((*kind.paid, *kind.subscribed, *sign_in_variables(spec)))
     return tuple(name for name in names if environment.get(name))
 
 

@@ -31,7 +31,7 @@ from autopilot.daemon.checkup import who
 from autopilot.daemon.report.pieces import Facts
 from autopilot.daemon.version import program_version
 from autopilot.launchd import power
-from autopilot.runner.agents.registry import need_of, program_of
+from autopilot.runner.agents.registry import kind_of, program_of
 from autopilot.runner.agents.release import release_in
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.units import MS_PER_S, iso_utc
@@ -143,7 +143,7 @@ def _agents(given: Given, limit: Limit) -> dict[str, Any] | str:
         program = program_of(spec)
         place = shutil.which(program, path=path) if program else None
         release: object = None
-        if place is not None and need_of(spec) is not None:
+        if place is not None and kind_of(spec).need is not None:
             release = release_in(_said((place, *spec.argv[1:], "--version"), given.clock, limit).encode())
         found[name] = {
             "kind": spec.kind,

@@ -12,7 +12,10 @@ from autopilot.runner.agents.claude_profile import MODE, TOOLS, profile_text
 from autopilot.runner.agents.claude_stream import ClaudeStream
 from autopilot.runner.agents.claude_verdict import give_up, judge
 from autopilot.runner.agents.events import Hopeless
-from autopilot.runner.agents.sign_in import CLAUDE_BASE, CLAUDE_KEYS
+from autopilot.runner.agents.kind import Kind
+from autopilot.runner.agents.release import Need, Release
+from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Inside, Outside, set_among
+from autopilot.runner.network.broker import MESSAGES
 from autopilot.schemas.units import MICRO_PER_USD
 
 if TYPE_CHECKING:
@@ -22,7 +25,11 @@ if TYPE_CHECKING:
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import AgentSpec, Usage
 
-AUTH_VARIABLES = (CLAUDE_BASE, *CLAUDE_KEYS)
+_BASE, _TOKEN, _LOGIN = "ANTHROPIC_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"
+_KEY = "ANTHROPIC_API_KEY"
+_KEYS = (_KEY, _TOKEN, _LOGIN)
+_AUTH_VARIABLES = (_BASE, *_KEYS)
+_ELSEWHERE = "CLAUDE_CODE_USE_"
 _QUIET: Mapping[str, str] = {
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -36,7 +43,7 @@ _NOTHING_OF_OTHERS = (
     *("--tools", ",".join(TOOLS)),
 )
 # The client sources it before each command of the model: a test does not see its keys, nor print them.
-_WITHOUT_KEYS = f"unset {' '.join(CLAUDE_KEYS)}\n"
+_WITHOUT_KEYS = f"unset {' '.join(_KEYS)}\n"
 
 
 class ClaudeAgent:
@@ -66,7 +73,7 @@ class ClaudeAgent:
                 *(("--model", order.agent.model) if order.agent.model else ()),
                 *_budget(order.left_micro_usd),
             ),
-            passes=(*AUTH_VARIABLES, *order.agent.env_pass),
+            passes=(*_AUTH_VARIABLES, *order.agent.env_pass),
             extra={**_QUIET, "CLAUDE_CONFIG_DIR": str(config), "CLAUDE_ENV_FILE": str(shell)},
             stdin=order.prompt.read_bytes(),
             files={
@@ -101,3 +108,38 @@ class ClaudeAgent:
 def _budget(left_micro_usd: int | None) -> tuple[str, ...]:
     """Let the client stop itself too: it knows its cost between turns, we only at the end of the run."""
     return () if left_micro_usd is None else ("--max-budget-usd", f"{left_micro_usd / MICRO_PER_USD:.6f}")
+
+
+def _sign_in(spec: AgentSpec, environment: Mapping[str, str]) -> Outside | Inside | None:
+    keys = set_among(_KEYS, environment)
+    elsewhere = [name for name in spec.env_pass if name.startswith(_ELSEWHERE) and name in environment]
+    if elsewhere:
+        held = tuple(name for name in (*keys, *spec.env_pass) if environment.get(name))
+        hint = "give it a credential that ends soon and may do nothing else"
+        return Inside(held, f"{elsewhere[0]} names a service that is signed for otherwise", hint)
+    if not keys:
+        return None
+    url = environment.get(_BASE) or ANTHROPIC_URL
+    return Outside(url=url, base_variable=_BASE, calls=MESSAGES, keys=keys)
+
+
+KIND = Kind(
+    adapter=ClaudeAgent,
+    sign_in=_sign_in,
+    asks_guard=True,
+    program="claude",
+    need=Need(
+        Release(2, 1, 295),
+        'its hooks know no onFailure: "block", so a guard that fails would let every call run',
+        "update it: npm install -g @anthropic-ai/claude-code@latest",
+    ),
+    variables=_AUTH_VARIABLES,
+    keys=_KEYS,
+    # Source: Claude Code's documentation, "Authentication precedence".
+    paid=(_TOKEN, _KEY),
+    subscribed=(_LOGIN,),
+    homes=("CLAUDE_CONFIG_DIR",),
+    services=(ANTHROPIC_URL,),
+    base_variable=_BASE,
+    brief=("--tools", "", "--system-prompt", "You answer with one word.", "--max-turns", "1"),
+)

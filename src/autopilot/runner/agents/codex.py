@@ -12,19 +12,28 @@ from typing import TYPE_CHECKING
 from autopilot.config.environ import current, search_path
 from autopilot.runner.agents.adapter import Launch
 from autopilot.runner.agents.codex_ledger import CodexLedger
-from autopilot.runner.agents.codex_profile import config_text
+from autopilot.runner.agents.codex_profile import CODEX_KEY, config_text
 from autopilot.runner.agents.codex_provider import pointed_to, provider_in
 from autopilot.runner.agents.codex_stream import CodexStream
 from autopilot.runner.agents.codex_verdict import give_up, judge
 from autopilot.runner.agents.events import Hopeless
-from autopilot.runner.agents.sign_in import CODEX_KEYS
+from autopilot.runner.agents.kind import Kind
+from autopilot.runner.agents.release import Need, Release
+from autopilot.runner.agents.sign_in import OPENAI_URL, Inside, Outside, set_among
+from autopilot.runner.network.broker import RESPONSES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from autopilot.runner.agents.adapter import AgentReport, Ending, Order
+    from autopilot.runner.agents.codex_provider import Provider
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import AgentSpec, Usage
 
-AUTH_VARIABLES = CODEX_KEYS
+_BASE, _LOGIN, _VENDORS_KEY = "OPENAI_BASE_URL", "CODEX_ACCESS_TOKEN", "OPENAI_API_KEY"
+_KEYS = (CODEX_KEY, _LOGIN, _VENDORS_KEY)
+"""In the order in which the client takes them."""
+_CHATGPT_URL = "https://chatgpt.com"
 _NATIVE = "@openai/codex-*/vendor/*/bin/codex"
 _PACKAGES = "node_modules"
 
@@ -56,7 +65,7 @@ class CodexAgent:
                 *(("--dangerously-bypass-hook-trust",) if order.guard else ()),
                 "-",
             ),
-            passes=(*AUTH_VARIABLES, *order.agent.env_pass),
+            passes=(*_KEYS, *order.agent.env_pass),
             extra={"CODEX_HOME": str(home), "SHELL": "/bin/bash"},
             stdin=order.prompt.read_bytes(),
             files={
@@ -110,3 +119,59 @@ def native(program: str) -> str:
             if shutil.which(str(candidate)):
                 return str(candidate)
     return program
+
+
+def _sign_in(spec: AgentSpec, environment: Mapping[str, str]) -> Outside | Inside | None:
+    """Take the key that the client takes: its own, else a ChatGPT sign-in, else the vendor's key."""
+    provider = provider_in(spec.argv)
+    if provider is not None:
+        return _of_a_provider(provider, spec, environment)
+    name = next((name for name in _KEYS if environment.get(name)), None)
+    if name is None:
+        return None
+    if name == _LOGIN:
+        hint = f"set {CODEX_KEY} instead of {_LOGIN}, if the account has keys"
+        return Inside((name,), "a ChatGPT sign-in is only taken at addresses of its own", hint)
+    passed = set_among(spec.env_pass, environment)
+    return Outside(
+        url=passed.get(_BASE) or f"{OPENAI_URL}/v1",
+        base_variable="",
+        calls=RESPONSES,
+        keys={CODEX_KEY: environment[name]},
+        hidden=(*_KEYS, _BASE),
+        held=(name,),
+    )
+
+
+def _of_a_provider(
+    provider: Provider, spec: AgentSpec, environment: Mapping[str, str]
+) -> Outside | Inside | None:
+    own = (*_KEYS, *spec.env_pass)
+    name = provider.key_variable
+    if provider.url and name in own and environment.get(name):
+        hidden = tuple(each for each in _KEYS if each != name)
+        keys = {name: environment[name]}
+        return Outside(url=provider.url, base_variable="", calls=RESPONSES, keys=keys, hidden=hidden)
+    held = set_among(own, environment)
+    reason = f"the provider {provider.name!r} in its argv tells no base_url and env_key here"
+    return Inside(tuple(held), reason, "name both in the table of the provider") if held else None
+
+
+KIND = Kind(
+    adapter=CodexAgent,
+    sign_in=_sign_in,
+    asks_guard=True,
+    program="codex",
+    need=Need(
+        Release(0, 171, 0),
+        "how the hooks of older ones fail, and what their settings are called, is not known",
+        "update it: npm install -g @openai/codex@latest",
+    ),
+    variables=_KEYS,
+    keys=_KEYS,
+    paid=(CODEX_KEY, _VENDORS_KEY),
+    subscribed=(_LOGIN,),
+    homes=("CODEX_HOME",),
+    services=(OPENAI_URL, _CHATGPT_URL),
+    base_variable=_BASE,
+)

@@ -9,11 +9,12 @@ import json
 import shlex
 from typing import TYPE_CHECKING
 
-from autopilot.runner.agents.sign_in import CODEX_KEY
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+CODEX_KEY = "CODEX_API_KEY"
+"""The variable of the key that the client prefers."""
 
 HOOK_TIMEOUT_S = 86_400
 """A late hook lets the call run, so none is ever late: the guard's client has a deadline of its own."""

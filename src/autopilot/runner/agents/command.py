@@ -16,9 +16,12 @@ from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Launch
 from autopilot.runner.agents.events import Asked, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
+from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.numbers import cost_micro_usd, text
 from autopilot.runner.agents.pricing import Tally, counted, usable
 from autopilot.runner.agents.questions import MAX_QUESTIONS, clean_question, questions_in
+from autopilot.runner.agents.sign_in import Inside, Outside, set_among
+from autopilot.runner.network.broker import MESSAGES, RESPONSES
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Outcome, Usage
 
@@ -198,3 +201,18 @@ class CommandAgent:
         if ending.is_clean:
             return ()
         return (f"non-zero exit after result ({ending}); the work is kept and the gates decide",)
+
+
+def sign_in_of_a_command(spec: AgentSpec, environment: Mapping[str, str]) -> Outside | Inside | None:
+    """Keep its key outside where the operator names the two variables."""
+    if spec.base_url_env and spec.key_env and spec.api:
+        keys, calls = set_among((spec.key_env,), environment), (*MESSAGES, *RESPONSES)
+        if not keys:
+            return None
+        return Outside(url=spec.api[0], base_variable=spec.base_url_env, calls=calls, keys=keys)
+    held = set_among(spec.env_pass, environment)
+    hint = "set base_url_env and key_env of the agent, if its program asks where a variable says"
+    return Inside(tuple(held), "it is not known how its program is told an address", hint) if held else None
+
+
+KIND = Kind(adapter=CommandAgent, sign_in=sign_in_of_a_command, asks_guard=False)

@@ -16,10 +16,13 @@ from autopilot.runner.agents.adapter import AgentReport, Launch
 from autopilot.runner.agents.complaint import Row, complaint
 from autopilot.runner.agents.events import Acted, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
+from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.numbers import count, mapping, text
 from autopilot.runner.agents.questions import questions_in
 from autopilot.runner.agents.refused_host import refused_by_us
-from autopilot.runner.agents.sign_in import COPILOT_BASE, COPILOT_KEY
+from autopilot.runner.agents.release import Need, Release
+from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Outside, set_among
+from autopilot.runner.network.broker import MESSAGES
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Outcome, Usage
 
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import AgentSpec
 
-AUTH_VARIABLES = (COPILOT_BASE, COPILOT_KEY)
+_BASE, _KEY = "COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_API_KEY"
 HOOK_TIMEOUT_S = 86_400
 """A late hook lets the call run, so none is ever late: the guard's client has a deadline of its own."""
 _FILE_TOOLS = ("create", "edit", "glob", "grep", "view")
@@ -97,7 +100,7 @@ class CopilotAgent:
                 *(order.agent.argv or ("copilot",)),
                 *(*_FLAGS, *_tools(has_shell=order.is_confined), "--model", order.agent.model or ""),
             ),
-            passes=(*AUTH_VARIABLES, *order.agent.env_pass),
+            passes=(_BASE, _KEY, *order.agent.env_pass),
             extra={
                 "COPILOT_HOME": str(home),
                 "COPILOT_OFFLINE": "true",
@@ -199,3 +202,29 @@ def hooks_text(guard: Sequence[str]) -> str:
     """Give the hook that asks the guard before every tool; every end but 0 is a refusal to the client."""
     ask = {"type": "command", "bash": shlex.join(guard), "timeoutSec": HOOK_TIMEOUT_S}
     return json.dumps({"version": 1, "hooks": {"preToolUse": [ask] if guard else []}}, indent=2) + "\n"
+
+
+def _sign_in(_: AgentSpec, environment: Mapping[str, str]) -> Outside | None:
+    """With a provider of the operator's own, which speaks the Messages API."""
+    keys = set_among((_KEY,), environment)
+    url = environment.get(_BASE) or ANTHROPIC_URL
+    return Outside(url=url, base_variable=_BASE, calls=MESSAGES, keys=keys) if keys else None
+
+
+KIND = Kind(
+    adapter=CopilotAgent,
+    sign_in=_sign_in,
+    asks_guard=True,
+    program="copilot",
+    need=Need(
+        Release(1, 0, 102),
+        "how the hooks of older ones fail is not known",
+        "update it: npm install -g @github/copilot@latest",
+    ),
+    variables=(_BASE, _KEY),
+    keys=(_KEY,),
+    paid=(_KEY,),
+    homes=("COPILOT_HOME",),
+    services=(ANTHROPIC_URL,),
+    base_variable=_BASE,
+)

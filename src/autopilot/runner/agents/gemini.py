@@ -20,10 +20,13 @@ from autopilot.runner.agents.gemini_profile import (
     settings_text,
 )
 from autopilot.runner.agents.gemini_verdict import judge
+from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.numbers import mapping, text
 from autopilot.runner.agents.pricing import counted, priced, unpriced
 from autopilot.runner.agents.questions import questions_in
-from autopilot.runner.agents.sign_in import GEMINI_BASE, GEMINI_KEY
+from autopilot.runner.agents.release import Need, Release
+from autopilot.runner.agents.sign_in import Outside, set_among
+from autopilot.runner.network.broker import CONTENTS
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Usage
 
@@ -35,7 +38,8 @@ if TYPE_CHECKING:
     from autopilot.schemas.price import TokenPrice
     from autopilot.schemas.run import AgentSpec
 
-AUTH_VARIABLES = (GEMINI_BASE, GEMINI_KEY)
+_BASE, _KEY = "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"
+_URL = "https://generativelanguage.googleapis.com"
 _KEPT_CHARS = 8000
 _COUNTS: Mapping[str, str] = {"input": "input", "output": "output_tokens", "cache_read": "cached"}
 # A use of a tool that ended like this never began: its policy comes after our hook, all else before it.
@@ -84,7 +88,7 @@ class GeminiAgent:
                 *("--extensions", NOBODY, "--allowed-mcp-server-names", NOBODY),
                 *(("--model", order.agent.model) if order.agent.model else ()),
             ),
-            passes=(*AUTH_VARIABLES, *order.agent.env_pass),
+            passes=(_BASE, _KEY, *order.agent.env_pass),
             extra={
                 "GEMINI_CLI_HOME": str(home),
                 # There are none: what a machine has for all of its users is not of a run.
@@ -170,3 +174,29 @@ class GeminiAgent:
         )
         usage = self._usage
         return Spent(cost, usage.input_tokens, usage.output_tokens, usage.cached_tokens, is_priced=True)
+
+
+def _sign_in(_: AgentSpec, environment: Mapping[str, str]) -> Outside | None:
+    """Its settings are ours, and let it sign in by this key alone."""
+    keys = set_among((_KEY,), environment)
+    url = environment.get(_BASE) or _URL
+    return Outside(url=url, base_variable=_BASE, calls=CONTENTS, keys=keys) if keys else None
+
+
+KIND = Kind(
+    adapter=GeminiAgent,
+    sign_in=_sign_in,
+    asks_guard=True,
+    program="gemini",
+    need=Need(
+        Release(0, 61, 0),
+        "how the hooks of older ones fail, and what their settings are called, is not known",
+        "update it: npm install -g @google/gemini-cli@latest",
+    ),
+    variables=(_BASE, _KEY),
+    keys=(_KEY,),
+    paid=(_KEY,),
+    homes=("GEMINI_CLI_HOME",),
+    services=(_URL,),
+    base_variable=_BASE,
+)

@@ -5,20 +5,27 @@ Must not pass a credential on a command line: the prompt goes in by stdin, the k
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import Launch
+from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.opencode_profile import NO_LIBRARY, QUIET, config_text, plugin_text
+from autopilot.runner.agents.opencode_provider import PROVIDERS, provider_of
 from autopilot.runner.agents.opencode_stream import OpencodeStream
-from autopilot.runner.agents.sign_in import OPENCODE_KEYS, opencode_service
+from autopilot.runner.agents.release import Need, Release
+from autopilot.runner.agents.sign_in import Outside, set_among
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from autopilot.runner.agents.adapter import AgentReport, Ending, Order
     from autopilot.runner.agents.events import AgentEvent
+    from autopilot.runner.agents.opencode_provider import Provider
     from autopilot.schemas.run import AgentSpec, Usage
 
-AUTH_VARIABLES = tuple(OPENCODE_KEYS.values())
+_KEYS = tuple(each.key for each in PROVIDERS.values())
 _FOLDERS = ("config", "data", "state", "cache")
 _TITLE = "ticket"
 """Given, so that no model is asked for one."""
@@ -37,11 +44,7 @@ class OpencodeAgent:
         Raises:
             ConfigError: it does not.
         """
-        provider, _, name = (spec.model or "").partition("/")
-        if provider not in OPENCODE_KEYS or not name:
-            what = f"the agent {spec.name!r} has the model {spec.model!r}, whose provider is not known"
-            known = ", ".join(f"{each}/…" for each in OPENCODE_KEYS)
-            raise ConfigError("agent-model-unknown", what, hint=f"set its model to one of {known}")
+        _provider(spec)
 
     def launch(self, order: Order) -> Launch:
         """Ask for the event stream, under a configuration of ours in folders of its own.
@@ -49,19 +52,17 @@ class OpencodeAgent:
         Raises:
             ConfigError: the provider of its model is not known.
         """
-        self.check(order.agent)
-        model = order.agent.model or ""
-        provider, _, name = model.partition("/")
-        self._stream = OpencodeStream(name, order.agent.prices)
+        provider, model = _provider(order.agent), order.agent.model or ""
+        self._stream = OpencodeStream(model.partition("/")[2], order.agent.prices)
         home, plugin = order.private / "opencode", order.private / "opencode-guard.js"
         config, theirs = order.private / "opencode.json", home / "config" / "opencode"
-        service = opencode_service(provider, order.broker.base_url if order.broker else None, order.agent.api)
+        service = provider.base_url(order.broker.base_url if order.broker else None, order.agent.api)
         return Launch(
             argv=(
                 *(order.agent.argv or ("opencode",)),
                 *("run", "--format", "json", "--title", _TITLE, "--model", model),
             ),
-            passes=(*AUTH_VARIABLES, *order.agent.env_pass),
+            passes=(provider.key, *order.agent.env_pass),
             extra={
                 **QUIET,
                 "OPENCODE_CONFIG": str(config),
@@ -72,7 +73,7 @@ class OpencodeAgent:
                 config: config_text(
                     model=model,
                     service=service,
-                    key_variable=OPENCODE_KEYS[provider],
+                    key_variable=provider.key,
                     plugin=str(plugin),
                 ),
                 plugin: plugin_text(order.guard, has_shell=order.is_confined),
@@ -93,3 +94,55 @@ class OpencodeAgent:
     def usage(self) -> Usage:
         """Give its counters as they stand; what the request under way costs is not known."""
         return self._stream.usage(is_whole=False)
+
+
+def _provider(spec: AgentSpec) -> Provider:
+    """Give the provider of its model.
+
+    Raises:
+        ConfigError: it is not known.
+    """
+    provider = provider_of(spec.model)
+    if provider is None:
+        what = f"the agent {spec.name!r} has the model {spec.model!r}, whose provider is not known"
+        known = ", ".join(f"{each}/…" for each in PROVIDERS)
+        raise ConfigError("agent-model-unknown", what, hint=f"set its model to one of {known}")
+    return provider
+
+
+def _sign_in(spec: AgentSpec, environment: Mapping[str, str]) -> Outside | None:
+    """Its configuration is ours: it names one provider, that of the model."""
+    provider = provider_of(spec.model)
+    keys = set_among((provider.key,), environment) if provider else {}
+    if provider is None or not keys:
+        return None
+    hidden = tuple(each for each in _KEYS if each != provider.key)
+    url = provider.root(spec.api)
+    return Outside(url=url, base_variable="", calls=provider.calls, keys=keys, hidden=hidden)
+
+
+def _of_model(kind: Kind, spec: AgentSpec) -> Kind:
+    """Leave the key and the service of its model's provider: another's is of no use to it, or a way out."""
+    provider = provider_of(spec.model)
+    if provider is None:
+        return kind
+    own = (provider.key,)
+    return replace(kind, variables=own, keys=own, paid=own, services=(provider.url,))
+
+
+KIND = Kind(
+    adapter=OpencodeAgent,
+    sign_in=_sign_in,
+    asks_guard=True,
+    program="opencode",
+    need=Need(
+        Release(1, 18, 33),
+        "whether the plugins of older ones can refuse a tool is not known",
+        "update it: npm install -g opencode-ai@latest",
+    ),
+    variables=_KEYS,
+    keys=_KEYS,
+    paid=_KEYS,
+    homes=("XDG_CONFIG_HOME", "XDG_DATA_HOME"),
+    of_model=_of_model,
+)

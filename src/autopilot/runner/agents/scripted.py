@@ -11,7 +11,8 @@ from importlib import resources
 from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import Launch
-from autopilot.runner.agents.command import CommandAgent, passed, told
+from autopilot.runner.agents.command import CommandAgent, passed, sign_in_of_a_command, told
+from autopilot.runner.agents.kind import Kind
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -54,3 +55,6 @@ class ScriptedAgent(CommandAgent):
             extra=told(order),
             readable=(order.agent.script,) if order.agent.script else (),
         )
+
+
+KIND = Kind(adapter=ScriptedAgent, sign_in=sign_in_of_a_command, asks_guard=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.environ import current, search_path
 from autopilot.config.paths import JUDGE_REPOSITORY
-from autopilot.runner.agents.registry import need_of, new_agent, program_of
+from autopilot.runner.agents.registry import kind_of, new_agent, program_of
 from autopilot.runner.agents.release import refusal
 from autopilot.runner.earlier import carry_on, save_earlier
 from autopilot.runner.failure import RunFailure
@@ -94,7 +94,7 @@ def check_agent(shop: Shop) -> None:
         what = f"the program {program!r} of the agent {agent.name!r} is not there"
         hint = "install it where the daemon's PATH finds it, or set argv of the agent"
         raise RunFailure(Outcome.AGENT_MISSING, "agent-missing", what, hint=hint)
-    need = need_of(agent)
+    need = kind_of(agent).need
     if program is None or need is None:
         return
     refused = refusal(agent.argv or (program,), need, clock=shop.clock, folder=shop.spec.run_dir / "tmp")

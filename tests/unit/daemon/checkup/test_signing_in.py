@@ -10,6 +10,7 @@ import pytest
 
 from autopilot.daemon.checkup import signin
 from autopilot.daemon.checkup.scene import Runner
+from autopilot.runner.agents.registry import KINDS, kind_of
 from autopilot.schemas.checkup import Check
 from autopilot.schemas.run import AgentSpec
 from tests.support.clock import NIGHT_START_MS, FakeClock
@@ -53,6 +54,29 @@ def test_a_key_that_would_turn_a_subscription_into_paid_use_blocks(spec: AgentSp
     assert line.blocks
     assert f"{variable} of the service (systemd) wins" in line.evidence
     assert f"unset {variable}" in line.cure
+
+
+PAID = [(kind, each) for kind in KINDS for each in kind_of(AgentSpec(name="x", kind=kind)).paid]
+MODELS = {"ANTHROPIC_API_KEY": "anthropic/m", "OPENAI_API_KEY": "openai/m"}
+
+
+@pytest.mark.field_report("AGT-029")
+@pytest.mark.parametrize(("kind", "variable"), PAID)
+def test_no_agent_with_a_key_that_is_paid_by_use_passes_for_a_subscription(kind: str, variable: str) -> None:
+    spec = AgentSpec(name="x", kind=kind, billing="subscription", model=MODELS.get(variable))
+    (line,) = lines(spec, **{variable: "k"})
+    assert line.blocks
+    assert f"{variable} of the service (systemd) wins" in line.evidence
+    (line,) = lines(spec.model_copy(update={"billing": "metered"}), **{variable: "k"})
+    assert not line.blocks
+
+
+def test_of_opencode_only_the_key_of_its_models_provider_signs_it_in() -> None:
+    spec = AgentSpec(name="x", kind="opencode", billing="subscription", model="openai/m")
+    assert not lines(spec, ANTHROPIC_API_KEY="k")
+    (line,) = lines(spec, ANTHROPIC_API_KEY="k", OPENAI_API_KEY="k")
+    assert "OPENAI_API_KEY of" in line.evidence
+    assert "ANTHROPIC" not in line.cure
 
 
 def test_a_single_way_to_sign_in_is_a_go_and_its_value_is_not_shown() -> None:
