@@ -13,7 +13,7 @@ import pytest
 
 from autopilot.config.clock import Clock, SystemClock
 from autopilot.daemon.checkup import alive, side_by_side
-from autopilot.daemon.checkup.probe import Probe
+from autopilot.daemon.checkup.probe import Probe, Takes
 from autopilot.daemon.checkup.scene import Scene
 from autopilot.schemas.checkup import Area, Check
 from tests.support import captures
@@ -222,7 +222,12 @@ def test_two_accounts_are_never_asked_at_the_same_time(machine: Machine, tmp_pat
     looked = dataclasses.replace(machine.scene(), clock=SystemClock())
     spec = looked.settings.agent("claude")
     probes = [
-        Probe(name=f"account {model}", area=Area.AGENTS, look=partial(alive.alive, asked, looked))
+        Probe(
+            name=f"account {model}",
+            takes=Takes.ACCOUNT,
+            area=Area.AGENTS,
+            look=partial(alive.alive, asked, looked),
+        )
         for model in ("one", "two")
         for asked in [spec.model_copy(update={"model": model})]
     ]

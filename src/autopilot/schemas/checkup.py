@@ -6,11 +6,14 @@ Pure data.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, Self
 
 from pydantic import Field
 
 from autopilot.schemas.records import EpochMs, Record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 HOST = "host"
 
@@ -63,6 +66,12 @@ class Checkup(Record):
     checkup_version: Literal[1] = 1
     go: bool = Field(description="no line says NO-GO")
     checks: tuple[Check, ...]
+
+    @classmethod
+    def of(cls, lines: Iterable[Check]) -> Self:
+        """Judge the lines of a look."""
+        checks = tuple(lines)
+        return cls(go=not any(line.blocks for line in checks), checks=checks)
 
 
 class Arming(Record):

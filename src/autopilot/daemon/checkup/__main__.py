@@ -20,8 +20,7 @@ from autopilot.schemas.checkup import Checkup
 def main(report: Path) -> None:
     """Look, and write down what was seen."""
     found = check_all(find_paths(), SystemClock(), purpose=Purpose.TICK)
-    told = Checkup(go=not any(line.blocks for line in found), checks=found)
-    write_atomically(report, told.model_dump_json().encode())
+    write_atomically(report, Checkup.of(found).model_dump_json().encode())
 
 
 if __name__ == "__main__":

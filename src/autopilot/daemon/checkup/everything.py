@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.load import load
-from autopilot.daemon.checkup import host, side_by_side, who
-from autopilot.daemon.checkup.probe import Probe, Purpose
+from autopilot.daemon.checkup import side_by_side, who
+from autopilot.daemon.checkup.probe import Probe, Purpose, Takes
 from autopilot.daemon.checkup.scene import Scene
 from autopilot.schemas.checkup import Area, Check
 from autopilot.schemas.errors import AutopilotError
@@ -43,13 +43,39 @@ def check_all(
         is_at_any_hour: whether the window does not count.
         is_fresh: whether what was found out earlier does not count.
     """
-    from autopilot.daemon.checkup import lines  # noqa: PLC0415 - it brings the runner's parts along
+    from autopilot.daemon.checkup import machine_lines  # noqa: PLC0415 - it brings the runner's parts along
 
-    first = Probe(name="state", area=Area.MACHINE, look=lambda _: (host.state_folder(paths),))
-    state = side_by_side.look((first,), clock)
-    probes = list(lines.of_machine(paths, clock))
-    configuration = Probe(name="configuration", area=Area.CONFIGURATION, look=lambda _: ())
-    broken: tuple[Check, ...] = ()
+    state = side_by_side.look((machine_lines.first(paths),), clock)
+    probes, broken = every_probe(
+        paths, clock, until_ms=until_ms, is_at_any_hour=is_at_any_hour, is_fresh=is_fresh
+    )
+    wanted = [probe for probe in probes if purpose in probe.asked_by]
+    found = side_by_side.look(wanted, clock)
+    if purpose is Purpose.TICK:
+        return found
+    return in_order((*state, *broken, *found))
+
+
+def every_probe(
+    paths: Paths,
+    clock: Clock,
+    *,
+    until_ms: int | None = None,
+    is_at_any_hour: bool = False,
+    is_fresh: bool = False,
+) -> tuple[tuple[Probe, ...], tuple[Check, ...]]:
+    """Give every probe but the first, and the lines of a configuration that cannot be used.
+
+    Args:
+        paths: whose machine.
+        clock: the time.
+        until_ms: as for `check_all`.
+        is_at_any_hour: as for `check_all`.
+        is_fresh: as for `check_all`.
+    """
+    from autopilot.daemon.checkup import lines, machine_lines  # noqa: PLC0415 - as above
+
+    probes = machine_lines.of_machine(paths, clock)
     try:
         scene = Scene(
             paths=paths,
@@ -60,14 +86,10 @@ def check_all(
             is_at_any_hour=is_at_any_hour,
             is_fresh=is_fresh,
         )
-        probes += lines.of_configuration(scene)
+        return (*probes, *lines.of_configuration(scene)), ()
     except AutopilotError as error:
-        broken = side_by_side.refused(configuration, error)
-    wanted = [probe for probe in probes if purpose in probe.asked_by]
-    found = side_by_side.look(wanted, clock)
-    if purpose is Purpose.TICK:
-        return found
-    return in_order((*state, *broken, *found))
+        about = Probe(name="configuration", takes=Takes.LOOK, area=Area.CONFIGURATION, look=lambda _: ())
+        return probes, side_by_side.refused(about, error)
 
 
 def in_order(found: Iterable[Check]) -> tuple[Check, ...]:

@@ -1,6 +1,7 @@
-"""The one list of what is looked at: arming, `doctor` and each tick ask from it.
+"""The list of what a configuration promises: arming, `doctor` and each tick ask from it.
 
-A new line is a function in the module of its subject, and an entry here. Must not look at anything itself.
+A new line is a function in the module of its subject, and an entry here, or in `machine_lines.py` where it
+needs no configuration. Must not look at anything itself.
 """
 
 from __future__ import annotations
@@ -11,14 +12,9 @@ from typing import TYPE_CHECKING
 from autopilot.daemon.checkup import (
     alive,
     base,
-    bounds,
-    cell,
     clocks,
     configured,
     forge,
-    guarding,
-    host,
-    leases,
     money,
     notices,
     power,
@@ -32,136 +28,89 @@ from autopilot.daemon.checkup import (
     tracker,
     versions,
 )
-from autopilot.daemon.checkup.account import own_account
-from autopilot.daemon.checkup.probe import ALWAYS, BEFORE_A_NIGHT, Probe, Purpose
+from autopilot.daemon.checkup.probe import ALWAYS, BEFORE_A_NIGHT, DOCTOR_ALONE, Probe, Takes, one
 from autopilot.schemas.checkup import Area
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-    from autopilot.config.clock import Clock
-    from autopilot.config.paths import Paths
     from autopilot.config.repository import Repo
     from autopilot.daemon.checkup.probe import Limit
     from autopilot.daemon.checkup.scene import Scene
     from autopilot.schemas.checkup import Check
 
-_DOCTOR = frozenset({Purpose.DOCTOR})
 _SLOW_S = 120.0
 _CHILD_S = 60.0
 
 
-def of_machine(paths: Paths, clock: Clock) -> tuple[Probe, ...]:
-    """Give what can be looked at without a configuration."""
-    return (
-        Probe(name="git", area=Area.MACHINE, look=_one(host.git_program)),
-        Probe(
-            name="database",
-            area=Area.QUEUE,
-            look=_one(partial(host.database, paths, clock)),
-            within_s=_SLOW_S,
-        ),
-        Probe(name="leases", area=Area.QUEUE, look=lambda _: leases.overdue(paths, clock)),
-        Probe(
-            name="backups", area=Area.QUEUE, look=_one(partial(host.backups, paths, clock)), within_s=_SLOW_S
-        ),
-        Probe(
-            name="sleep lock", area=Area.NIGHT, look=_one(partial(power.sleep_lock, clock)), is_vital=False
-        ),
-        Probe(name="sqlite", area=Area.QUEUE, look=_one(host.sqlite)),
-        *_of_cells(paths, clock),
-        Probe(name="account", area=Area.MACHINE, look=_one(own_account)),
-        Probe(name="daemon", area=Area.SERVICE, look=_one(partial(host.daemon, paths))),
-        Probe(
-            name="installations",
-            area=Area.SERVICE,
-            look=lambda _: versions.versions(paths, clock),
-            asked_by=_DOCTOR,
-            is_vital=False,
-        ),
-        Probe(
-            name="logs", area=Area.CONFIGURATION, look=_one(partial(notices.logs, paths)), asked_by=_DOCTOR
-        ),
-    )
-
-
-def _limits(paths: Paths, clock: Clock) -> Probe:
-    return Probe(
-        name="limits",
-        area=Area.MACHINE,
-        look=_one(lambda: bounds.bounds(cell.wanted(paths), clock)),
-        within_s=_CHILD_S,
-        asked_by=_DOCTOR,
-        is_vital=False,
-    )
-
-
-def _of_cells(paths: Paths, clock: Clock) -> tuple[Probe, ...]:
-    """Give what is looked at of that in which agents and tests are locked up."""
-    return (
-        Probe(
-            name="sandbox",
-            area=Area.MACHINE,
-            look=_one(partial(cell.sandbox, paths, clock)),
-            within_s=_CHILD_S,
-            asked_by=ALWAYS,
-            hold="sandbox-broken",
-        ),
-        _limits(paths, clock),
-        Probe(
-            name="guard",
-            area=Area.MACHINE,
-            look=lambda limit: [guarding.guard(clock, limit)],
-            within_s=_CHILD_S,
-        ),
-    )
-
-
 def of_configuration(scene: Scene) -> tuple[Probe, ...]:
     """Give what a configuration promises, in the order in which it is shown."""
+    settings = scene.settings
+    return (
+        *_itself(scene),
+        *_of_the_night(scene),
+        *(probe for name in configured.used_agents(settings) for probe in _agent(name, scene)),
+        *_of_the_queue(scene),
+        *(probe for repo in settings.repos for probe in _repository(repo, scene)),
+        *_credentials(scene),
+        *_of_the_service(scene),
+        *_rehearsal(scene),
+    )
+
+
+def _itself(scene: Scene) -> tuple[Probe, ...]:
+    settings, look = scene.settings, Takes.LOOK
+    file, area = one(partial(configured.file, settings, scene.paths)), Area.CONFIGURATION
+    identity = one(partial(configured.identity, settings))
+    return (
+        Probe(name="configuration", takes=look, area=area, look=file),
+        Probe(name="identity", takes=look, area=area, look=identity),
+        Probe(name="programs", takes=look, area=Area.MACHINE, look=lambda _: configured.programs(settings)),
+        Probe(name="room", takes=look, area=Area.MACHINE, look=partial(room.room, scene)),
+    )
+
+
+def _of_the_night(scene: Scene) -> tuple[Probe, ...]:
+    look, area, digest = Takes.LOOK, Area.NIGHT, one(partial(notices.notification, scene))
+    return (
+        Probe(name="clock", takes=look, area=area, look=one(partial(clocks.clock, scene))),
+        Probe(name="time zone", takes=look, area=area, look=lambda _: clocks.time_zone(scene)),
+        Probe(name="power", takes=look, area=area, look=lambda _: _power(scene), is_vital=False),
+        Probe(name="notification", takes=look, area=area, look=digest),
+    )
+
+
+def _of_the_queue(scene: Scene) -> tuple[Probe, ...]:
+    budget = one(partial(money.money, scene))
+    return (
+        Probe(name="budget", takes=Takes.QUEUE, area=Area.MONEY, look=budget),
+        Probe(
+            name="tickets",
+            takes=Takes.QUEUE,
+            area=Area.QUEUE,
+            look=partial(_tickets, scene),
+            within_s=_SLOW_S,
+        ),
+    )
+
+
+def _of_the_service(scene: Scene) -> tuple[Probe, ...]:
     settings, paths, clock = scene.settings, scene.paths, scene.clock
     return (
         Probe(
-            name="configuration",
-            area=Area.CONFIGURATION,
-            look=_one(partial(configured.file, settings, paths)),
+            name="service",
+            takes=Takes.LOOK,
+            area=Area.SERVICE,
+            look=lambda _: service.service(settings, paths, clock),
         ),
-        Probe(name="identity", area=Area.CONFIGURATION, look=_one(partial(configured.identity, settings))),
-        Probe(name="clock", area=Area.NIGHT, look=_one(partial(clocks.clock, scene))),
-        Probe(name="time zone", area=Area.NIGHT, look=lambda _: clocks.time_zone(scene)),
-        Probe(name="power", area=Area.NIGHT, look=lambda _: _power(scene), is_vital=False),
-        Probe(name="budget", area=Area.MONEY, look=_one(partial(money.money, scene))),
-        *(probe for name in configured.used_agents(settings) for probe in _agent(name, scene)),
-        Probe(name="tickets", area=Area.QUEUE, look=partial(_tickets, scene), within_s=_SLOW_S),
-        Probe(name="programs", area=Area.MACHINE, look=lambda _: configured.programs(settings)),
-        *(probe for repo in settings.repos for probe in _repository(repo, scene)),
-        *_credentials(scene),
-        Probe(
-            name="forge",
-            area=Area.CREDENTIALS,
-            look=lambda _: forge.forges(settings, paths, clock),
-            within_s=_CHILD_S,
-            is_vital=False,
-        ),
-        Probe(
-            name="set-up",
-            area=Area.REPOSITORIES,
-            look=lambda _: registries.registries(settings, paths, clock),
-            within_s=_CHILD_S,
-            is_vital=False,
-        ),
-        Probe(name="room", area=Area.MACHINE, look=partial(room.room, scene)),
-        Probe(name="notification", area=Area.NIGHT, look=_one(partial(notices.notification, scene))),
-        Probe(name="channels", area=Area.CREDENTIALS, look=_one(partial(notices.channels, scene))),
-        Probe(name="service", area=Area.SERVICE, look=lambda _: service.service(settings, paths, clock)),
         Probe(
             name="units",
+            takes=Takes.LOOK,
             area=Area.SERVICE,
             look=lambda _: versions.units(scene),
-            asked_by=_DOCTOR,
+            asked_by=DOCTOR_ALONE,
             is_vital=False,
         ),
-        *_rehearsal(scene),
     )
 
 
@@ -170,14 +119,16 @@ def _agent(name: str, scene: Scene) -> Iterator[Probe]:
     spec, scope = settings.agent(name), f"agent:{name}"
     yield Probe(
         name=f"agent {name}",
+        takes=Takes.LOOK,
         area=Area.AGENTS,
-        look=_one(partial(configured.agent, name, settings, runner)),
+        look=one(partial(configured.agent, name, settings, runner)),
         asked_by=ALWAYS,
         scope=scope,
         hold="agent-not-ready",
     )
     yield Probe(
         name=f"release of {name}",
+        takes=Takes.PROGRAM,
         area=Area.AGENTS,
         look=lambda _: configured.agent_release(name, settings, scene.clock, runner),
         within_s=_SLOW_S,
@@ -185,6 +136,7 @@ def _agent(name: str, scene: Scene) -> Iterator[Probe]:
     )
     yield Probe(
         name=f"sign-in of {name}",
+        takes=Takes.LOOK,
         area=Area.AGENTS,
         look=lambda _: signin.sign_in(spec, runner, now_ms=scene.clock.now_ms(), ends_ms=scene.ends_ms()),
         asked_by=ALWAYS,
@@ -193,6 +145,7 @@ def _agent(name: str, scene: Scene) -> Iterator[Probe]:
     )
     yield Probe(
         name=f"key of {name}",
+        takes=Takes.LOOK,
         area=Area.AGENTS,
         look=lambda _: configured.key_kept(name, settings, runner),
         scope=scope,
@@ -201,6 +154,7 @@ def _agent(name: str, scene: Scene) -> Iterator[Probe]:
     if settings.checkup.ask_agents:
         yield Probe(
             name=f"account of {name}",
+            takes=Takes.ACCOUNT,
             area=Area.AGENTS,
             look=lambda limit: alive.alive(spec, scene, limit),
             within_s=_SLOW_S,
@@ -214,6 +168,7 @@ def _repository(repo: Repo, scene: Scene) -> Iterator[Probe]:
     scope = f"repo:{repo.name}"
     yield Probe(
         name=f"repository {repo.name}",
+        takes=Takes.NETWORK,
         area=Area.REPOSITORIES,
         look=lambda limit: [remote.answers(repo, scene, limit)],
         within_s=_CHILD_S,
@@ -223,6 +178,7 @@ def _repository(repo: Repo, scene: Scene) -> Iterator[Probe]:
     )
     yield Probe(
         name=f"push to {repo.name}",
+        takes=Takes.NETWORK,
         area=Area.REPOSITORIES,
         look=lambda limit: [remote.takes_our_branch(repo, scene, limit)],
         within_s=_CHILD_S,
@@ -230,6 +186,7 @@ def _repository(repo: Repo, scene: Scene) -> Iterator[Probe]:
     )
     yield Probe(
         name=f"base of {repo.name}",
+        takes=Takes.TESTS,
         area=Area.REPOSITORIES,
         look=lambda limit: base.base(repo, scene, limit),
         within_s=_CHILD_S + scene.settings.checkup.baseline_s,
@@ -238,34 +195,57 @@ def _repository(repo: Repo, scene: Scene) -> Iterator[Probe]:
 
 
 def _credentials(scene: Scene) -> Iterator[Probe]:
+    settings, paths, clock = scene.settings, scene.paths, scene.clock
     yield Probe(
         name="credentials",
+        takes=Takes.LOOK,
         area=Area.CREDENTIALS,
-        look=lambda _: configured.without_credential(scene.settings),
+        look=lambda _: configured.without_credential(settings),
     )
     yield Probe(
         name="trackers",
+        takes=Takes.NETWORK,
         area=Area.CREDENTIALS,
         look=partial(tracker.reaches, scene),
         within_s=_CHILD_S,
         is_vital=False,
     )
-    for repo in scene.settings.repos:
+    for repo in settings.repos:
         if repo.credential:
             yield Probe(
                 name=f"credential {repo.credential}",
+                takes=Takes.LOOK,
                 area=Area.CREDENTIALS,
-                look=_one(partial(configured.credential, repo.credential, scene.runner)),
+                look=one(partial(configured.credential, repo.credential, scene.runner)),
                 asked_by=ALWAYS,
                 scope=f"repo:{repo.name}",
                 hold="credential",
             )
+    yield Probe(
+        name="forge",
+        takes=Takes.NETWORK,
+        area=Area.CREDENTIALS,
+        look=lambda _: forge.forges(settings, paths, clock),
+        within_s=_CHILD_S,
+        is_vital=False,
+    )
+    yield Probe(
+        name="set-up",
+        takes=Takes.MIRRORS,
+        area=Area.REPOSITORIES,
+        look=lambda _: registries.registries(settings, paths, clock),
+        within_s=_CHILD_S,
+        is_vital=False,
+    )
+    channels = one(partial(notices.channels, scene))
+    yield Probe(name="channels", takes=Takes.LOOK, area=Area.CREDENTIALS, look=channels)
 
 
 def _rehearsal(scene: Scene) -> Iterator[Probe]:
     if scene.settings.checkup.rehearse:
         yield Probe(
             name=rehearsal.NAME,
+            takes=Takes.TRIAL,
             area=Area.REHEARSAL,
             look=partial(rehearsal.rehearsal, scene),
             within_s=scene.settings.checkup.rehearsal_s,
@@ -290,8 +270,3 @@ def _tickets(scene: Scene, limit: Limit) -> Iterator[Check]:
 def _power(scene: Scene) -> Iterable[Check]:
     seen = power.facts(scene.clock)
     return (power.power(seen), *power.lid(seen, held_off=scene.settings.awake.lid))
-
-
-def _one(look: Callable[[], Check]) -> Callable[[Limit], Iterable[Check]]:
-    """Make a probe's question of a function that gives a single line and needs no limit."""
-    return lambda _: (look(),)

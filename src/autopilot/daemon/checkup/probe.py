@@ -24,6 +24,22 @@ class Purpose(StrEnum):
     TICK = "tick"
 
 
+class Takes(StrEnum):
+    """What asking takes, at its dearest."""
+
+    LOOK = "a look at this machine"
+    QUEUE = "opens the queue"
+    COPIES = "reads every copy of the queue"
+    MIRRORS = "reads the repositories' mirrors"
+    CHANGE = "may change the state folder's mode"
+    NETWORK = "asks something outside of this machine"
+    PROGRAM = "starts the agent's program"
+    ACCOUNT = "asks the agent's account, which costs money"
+    TESTS = "may run tests"
+    TRIAL = "plays a ticket through"
+
+
+DOCTOR_ALONE = frozenset({Purpose.DOCTOR})
 BEFORE_A_NIGHT = frozenset({Purpose.DOCTOR, Purpose.ARMING})
 ALWAYS = frozenset(Purpose)
 
@@ -56,6 +72,7 @@ class Probe:
 
     name: str
     """Of the line that says that there was no answer."""
+    takes: Takes
     area: Area
     look: Callable[[Limit], Iterable[Check]]
     within_s: float = 45.0
@@ -65,3 +82,8 @@ class Probe:
     """The name of the hold that a NO-GO makes on a tick."""
     is_vital: bool = True
     """Whether the night must not begin without an answer."""
+
+
+def one(look: Callable[[], Check]) -> Callable[[Limit], Iterable[Check]]:
+    """Make a probe's question of a function that gives a single line and needs no limit."""
+    return lambda _: (look(),)

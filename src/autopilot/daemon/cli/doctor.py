@@ -129,8 +129,7 @@ def as_json(found: Sequence[Check]) -> dict[str, Any]:
     """Give the lines as plain values: the record `checkup` of the schemas."""
     from autopilot.schemas.checkup import Checkup
 
-    is_go = not any(check.blocks for check in found)
-    return Checkup(go=is_go, checks=tuple(found)).model_dump(mode="json")
+    return Checkup.of(found).model_dump(mode="json")
 
 
 def print_checks(found: Sequence[Check]) -> None:

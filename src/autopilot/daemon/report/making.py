@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from autopilot.config.foreign_file import UnreadableError
 from autopilot.daemon.checkup import side_by_side
 from autopilot.daemon.checkup.check import ok
-from autopilot.daemon.checkup.probe import Probe
+from autopilot.daemon.checkup.probe import Probe, Takes
 from autopilot.daemon.report import installed, journals, known, lines, machine, queue, settings
 from autopilot.daemon.report.masking import Mask
 from autopilot.daemon.report.pieces import Facts, Given, Journal, Left, Section, Text
@@ -136,7 +136,9 @@ def _learnt(paths: Paths, clock: Clock) -> tuple[Mask, list[Left]]:
         gathered.known.append(known.learn(paths, clock))
         yield ok("credentials", "")
 
-    probe = Probe(name="credentials", area=Area.CREDENTIALS, look=look, within_s=_LEARN_WITHIN_S)
+    probe = Probe(
+        name="credentials", takes=Takes.LOOK, area=Area.CREDENTIALS, look=look, within_s=_LEARN_WITHIN_S
+    )
     (line, *_) = side_by_side.look((probe,), clock)
     if not gathered.known:
         raise CredentialsUnknownError(
@@ -152,6 +154,7 @@ def _learnt(paths: Paths, clock: Clock) -> tuple[Mask, list[Left]]:
 def _probe(section: Section, given: Given, gathered: _Gathered) -> Probe:
     return Probe(
         name=section.name,
+        takes=Takes.LOOK,
         area=Area.MACHINE,
         look=partial(_gather, section, given, gathered),
         within_s=section.within_s,

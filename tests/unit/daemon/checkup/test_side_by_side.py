@@ -11,7 +11,7 @@ import pytest
 from autopilot.config.clock import SystemClock
 from autopilot.daemon.checkup import side_by_side
 from autopilot.daemon.checkup.check import ok
-from autopilot.daemon.checkup.probe import Limit, Probe
+from autopilot.daemon.checkup.probe import Limit, Probe, Takes
 from autopilot.schemas.checkup import Area, Check
 from autopilot.schemas.errors import ConfigError
 
@@ -20,7 +20,7 @@ CLOCK = SystemClock()
 
 def probe(name: str, look: object, *, within_s: float = 20.0, scope: str = "host") -> Probe:
     assert callable(look)
-    return Probe(name=name, area=Area.NIGHT, look=look, within_s=within_s, scope=scope)
+    return Probe(name=name, takes=Takes.LOOK, area=Area.NIGHT, look=look, within_s=within_s, scope=scope)
 
 
 def fine(_: Limit) -> Iterable[Check]:

@@ -1,4 +1,4 @@
-"""Which of doctor's lines a report asks is somebody's word for each line, and never by accident."""
+"""Which of doctor's lines a report asks goes by what each of them takes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from autopilot.config.clock import SystemClock
-from autopilot.config.load import load
 from autopilot.config.paths import paths_below
-from autopilot.daemon.checkup import lines as all_lines
-from autopilot.daemon.checkup import who
-from autopilot.daemon.checkup.scene import Scene
+from autopilot.daemon.checkup.everything import every_probe
+from autopilot.daemon.checkup.machine_lines import first
+from autopilot.daemon.checkup.probe import Probe, Takes
 from autopilot.daemon.report import lines
+from autopilot.schemas.checkup import Area
 
 CLOCK = SystemClock()
 CONFIG = """
@@ -24,37 +24,43 @@ credential = "web"
 """
 
 
-def names(tmp_path: Path) -> list[str]:
+def probes(tmp_path: Path) -> dict[str, Probe]:
     paths = paths_below(tmp_path)
     paths.config_file.write_text(CONFIG)
-    scene = Scene(paths=paths, clock=CLOCK, settings=load(paths), runner=who.ours())
-    probes = (*all_lines.of_machine(paths, CLOCK), *all_lines.of_configuration(scene))
-    return [probe.name for probe in probes]
-
-
-def test_of_every_line_somebody_has_said_whether_a_report_asks_it(tmp_path: Path) -> None:
-    for name in names(tmp_path):
-        assert lines.is_asked(name) or lines.why_not(name) != lines.why_not("a line of tomorrow"), name
+    found, broken = every_probe(paths, CLOCK)
+    assert not broken
+    return {probe.name: probe for probe in (*found, first(paths))}
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "takes"),
     [
-        "database",
-        "tickets",
-        "budget",
-        "leases",
-        "rehearsal",
-        "account of claude",
-        "base of shop",
-        "push to shop",
+        *(("database", Takes.QUEUE), ("tickets", Takes.QUEUE), ("budget", Takes.QUEUE)),
+        *(("leases", Takes.QUEUE), ("backups", Takes.COPIES), ("rehearsal", Takes.TRIAL)),
+        *(("account of claude", Takes.ACCOUNT), ("release of claude", Takes.PROGRAM)),
+        *(("base of shop", Takes.TESTS), ("push to shop", Takes.NETWORK), ("forge", Takes.NETWORK)),
+        *(("trackers", Takes.NETWORK), ("repository shop", Takes.NETWORK)),
+        *(("set-up", Takes.MIRRORS), ("state", Takes.CHANGE)),
     ],
 )
-def test_what_opens_the_queue_reaches_out_or_tries_something_is_not_asked(tmp_path: Path, name: str) -> None:
-    assert name in names(tmp_path)
-    assert not lines.is_asked(name)
+def test_what_opens_the_queue_reaches_out_or_tries_something_is_not_asked(
+    tmp_path: Path, name: str, takes: Takes
+) -> None:
+    probe = probes(tmp_path)[name]
+    assert probe.takes is takes
+    assert not lines.is_asked(probe)
+    assert lines.why_not(probe).startswith(takes.value)
 
 
-def test_a_line_that_is_new_is_not_asked() -> None:
-    assert not lines.is_asked("a line of tomorrow")
-    assert lines.why_not("a line of tomorrow") == "nobody has looked yet at what it takes"
+def test_every_other_line_is_asked(tmp_path: Path) -> None:
+    assert {name for name, probe in probes(tmp_path).items() if lines.is_asked(probe)} == {
+        *("agent claude", "channels", "clock", "configuration", "credential web", "credentials", "daemon"),
+        *("git", "guard", "identity", "installations", "key of claude", "limits", "logs", "notification"),
+        *("account", "power", "programs", "room", "sandbox", "service", "sign-in of claude"),
+        *("sleep lock", "sqlite", "time zone", "units"),
+    }
+
+
+def test_a_probe_that_does_not_say_what_it_takes_cannot_be_made() -> None:
+    with pytest.raises(TypeError, match="takes"):
+        Probe(name="a line of tomorrow", area=Area.NIGHT, look=lambda _: ())  # type: ignore[call-arg]
