@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from tests.architecture.rules import commands, places, prompts, size, state, tests
+from tests.architecture.rules import commands, hints, places, prompts, size, state, tests
 from tests.architecture.source import Module, Rule, parse
 
-RULES = [*size.RULES, *state.RULES, *places.RULES, *commands.RULES, *prompts.RULES, *tests.RULES]
+RULES = [
+    *size.RULES,
+    *state.RULES,
+    *places.RULES,
+    *commands.RULES,
+    *prompts.RULES,
+    *hints.RULES,
+    *tests.RULES,
+]
 
 
 def examples(kind: str) -> list[object]:

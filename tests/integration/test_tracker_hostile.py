@@ -59,6 +59,12 @@ def test_a_body_that_drips_is_given_up_by_the_whole_time_and_not_by_each_piece(k
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_headers_that_drip_are_given_up_by_the_whole_time_too(kind: str) -> None:
+    with HostileServer(200, JSON, b"A: b\r\n", has_endless_headers=True, pause_s=0.05) as server:
+        assert refusal(kind, server, timeout_s=0.4).code == "tracker-too-slow"
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_server_that_is_silent_is_given_up(kind: str) -> None:
     with HostileServer(200, JSON, b"{}", pause_s=30) as server:
         assert refusal(kind, server, timeout_s=0.4).code == "tracker-too-slow"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from autopilot.config.paths import Paths
 from autopilot.config.settings import Settings
 from autopilot.publish import delivery
-from autopilot.publish.channels.sent import Sent
+from autopilot.publish.channels.sent import Sent, sent
 from autopilot.publish.files import read_spec, write_report
 from autopilot.schemas.delivery import DeliveryReport, DeliverySpec
 from tests.simulation import configs
@@ -140,13 +140,13 @@ def _sent(world: World, spec: DeliverySpec) -> Sent:
         case "hangs":
             raise ChildHangs
         case "lost":
-            return Sent("unsure", "no-answer", "it may have been sent")
+            return Sent("unsure", "no-answer", "it may have been sent", "look")
         case "away":
-            return Sent("not-sent", "not-connected", "no connection was made")
+            return Sent("not-sent", "not-connected", "no connection was made", "wait")
         case "rejected":
-            return Sent("rejected", "channel-rejected", "it answered with 404")
+            return Sent("rejected", "channel-rejected", "it answered with 404", "look")
         case _:
-            return Sent("sent")
+            return sent()
 
 
 def _folder(row: Row) -> str:

@@ -78,9 +78,11 @@ def read_file(file: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except OSError as exc:
-        raise ConfigError("config-unreadable", f"cannot read {file}: {exc.strerror}") from exc
+        hint = f"let this account read it: ls -l {file}"
+        raise ConfigError("config-unreadable", f"cannot read {file}: {exc.strerror}", hint=hint) from exc
     except UnicodeDecodeError as exc:
-        raise ConfigError("config-unreadable", f"{file} is no UTF-8 text (byte {exc.start})") from exc
+        what = f"{file} is no UTF-8 text (byte {exc.start})"
+        raise ConfigError("config-unreadable", what, hint="save it as UTF-8") from exc
     except tomllib.TOMLDecodeError as exc:
         end = f"at line {len(text.splitlines())}, the end of the file"
         what = f"{file}: {str(exc).replace('at end of document', end)}"
@@ -93,7 +95,8 @@ def _plain_text(file: Path) -> str:
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise ConfigError("config-unreadable", f"cannot read {file}: it is no plain file")
+        hint = "put a file, or a link to one, in its place"
+        raise ConfigError("config-unreadable", f"cannot read {file}: it is no plain file", hint=hint)
     with os.fdopen(descriptor, encoding="utf-8-sig") as handle:
         return handle.read()
 

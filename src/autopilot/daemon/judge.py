@@ -187,7 +187,8 @@ def _read(path: Path) -> bytes | str:
         return read_plain(path, max_bytes=MAX_RESULT_BYTES)
     except UnreadableError as exc:
         if exc.is_our_want:
-            raise TransientError("reading-short", f"{path.name}: {exc}") from exc
+            hint = "nothing to do: it is read again"
+            raise TransientError("reading-short", f"{path.name}: {exc}", hint=hint) from exc
         return str(exc)
 
 

@@ -162,7 +162,8 @@ def _behind(shop: Shop, seen: Ticket) -> tuple[RunResult, tuple[GateRecord, ...]
     result = judge.result_of(LiveRun(seen, attempt), shop.paths.run_dir(attempt.run_id), found=found)
     if not isinstance(result, RunResult):
         what = f"the result of {attempt.run_id} cannot be read again: {result.reason}"
-        raise ConfigError("result-gone", what)
+        hint = f"have it worked on again: autopilot cancel {seen.id}, then autopilot retry {seen.id}"
+        raise ConfigError("result-gone", what, hint=hint)
     if (result.head, result.base_sha) != (seen.head, attempt.base_sha):
         raise InvariantError(
             "result-changed", f"the result of {attempt.run_id} names another commit than before"

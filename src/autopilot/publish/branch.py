@@ -120,7 +120,8 @@ def push(ctx: Context, access: Access, *, over: str | None) -> None:
         what = f"the branch {ctx.spec.branch!r} changed on the remote while we pushed"
         raise _conflict("branch-conflict", what) from failure
     if failure is None:
-        raise TransientError("push-not-seen", "git said it pushed, but the remote does not show it")
+        what = "git said it pushed, but the remote does not show it"
+        raise TransientError("push-not-seen", what, hint="nothing to do: it is tried again")
     if failure.is_transient or failure.code == "git-auth":
         raise remote.translated(failure, access) from failure
     raise refusal(failure, access) from failure

@@ -92,7 +92,8 @@ def _refuse_text(ctx: Context, facts: Facts) -> None:
     """Look once more at what is about to be sent: the base's distance was not known to the check."""
     found = tuple(faults_of(facts.title, write(facts), roots=ctx.roots))
     if found:
-        raise Stop("check-outbound", "; ".join(found), waiting_for="verification-failed")
+        hint = "the commits, their messages or the ticket hold it; `autopilot show` has the whole"
+        raise Stop("check-outbound", "; ".join(found), waiting_for="verification-failed", hint=hint)
 
 
 def _open(ctx: Context, forge: Forge, known: Known | None, facts: Facts) -> tuple[PullRequest, str]:

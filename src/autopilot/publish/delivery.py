@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.atomic import write_new
 from autopilot.publish.channels.registry import is_there, prepared
-from autopilot.publish.channels.sent import Sent
+from autopilot.publish.channels.sent import LOOK, Sent, sent
 from autopilot.publish.facts import secrets_in
 from autopilot.schemas import outbound
 from autopilot.schemas.delivery import DeliveryReport
@@ -48,11 +48,11 @@ def deliver(spec: DeliverySpec, *, clock: Clock, folder: Path) -> DeliveryReport
         write_new(spec.mark, f"{spec.id}\n".encode())
     except FileExistsError:
         has_arrived = is_there(spec, clock=clock, folder=folder)
-        return _report(spec, Sent("sent") if has_arrived else _interrupted(), clock)
-    sent = act()
-    if sent.outcome == "not-sent":
+        return _report(spec, sent() if has_arrived else _interrupted(), clock)
+    done = act()
+    if done.outcome == "not-sent":
         spec.mark.unlink()
-    return _report(spec, sent, clock)
+    return _report(spec, done, clock)
 
 
 def stopped(spec: DeliverySpec, code: str, what: str, *, now_ms: int) -> DeliveryReport:
@@ -60,12 +60,13 @@ def stopped(spec: DeliverySpec, code: str, what: str, *, now_ms: int) -> Deliver
     may_be_sent = spec.mark.exists()
     told = f"{what}: it may have been sent" if may_be_sent else what
     outcome: DeliveryOutcome = "unsure" if may_be_sent else "not-sent"
-    return DeliveryReport(id=spec.id, outcome=outcome, code=code, message=told, finished_ms=now_ms)
+    hint = LOOK if may_be_sent else "it is tried again"
+    return DeliveryReport(id=spec.id, outcome=outcome, code=code, message=told, hint=hint, finished_ms=now_ms)
 
 
 def _interrupted() -> Sent:
     """Say that an earlier try left its mark and no word."""
-    return Sent("unsure", "interrupted", "an earlier try was cut off: it may have been sent")
+    return Sent("unsure", "interrupted", "an earlier try was cut off: it may have been sent", LOOK)
 
 
 def _faults(spec: DeliverySpec, text: str) -> Iterator[str]:
@@ -80,12 +81,12 @@ def _faults(spec: DeliverySpec, text: str) -> Iterator[str]:
         yield "there is no text"
 
 
-def _report(spec: DeliverySpec, sent: Sent, clock: Clock) -> DeliveryReport:
+def _report(spec: DeliverySpec, done: Sent, clock: Clock) -> DeliveryReport:
     return DeliveryReport(
         id=spec.id,
-        outcome=sent.outcome,
-        code=sent.code,
-        message=sent.message,
-        hint=sent.hint,
+        outcome=done.outcome,
+        code=done.code,
+        message=done.message,
+        hint=done.hint,
         finished_ms=clock.now_ms(),
     )

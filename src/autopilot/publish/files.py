@@ -33,7 +33,8 @@ def read_spec(kind: type[Spec], path: Path) -> Spec:
     try:
         return kind.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as exc:
-        raise ConfigError("publish-spec-unreadable", f"cannot read {path}: {_brief(exc)}") from exc
+        hint = "the daemon writes it; a publisher is not started by hand"
+        raise ConfigError("publish-spec-unreadable", f"cannot read {path}: {_brief(exc)}", hint=hint) from exc
 
 
 def read_request(path: Path) -> tuple[PublishRequest | None, str]:

@@ -132,7 +132,8 @@ def translated(exc: GitError, access: Access) -> AutopilotError:
     """Turn git's failure into who acts next; what the server said goes along, cleaned."""
     said = access.told(exc.stderr_tail)
     if exc.is_transient:
-        return TransientError("remote-unreachable", f"the remote could not be reached: {said}")
+        what = f"the remote could not be reached: {said}"
+        return TransientError("remote-unreachable", what, hint="nothing to do: it is tried again")
     if exc.code == "git-auth":
         return Stop(
             "remote-refused-credential",

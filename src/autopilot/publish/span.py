@@ -139,7 +139,8 @@ def _batch(git: Git, staging: Path, blobs: list[str]) -> Iterator[tuple[str, byt
         line_end = answer.index(b"\n", start)
         name, _, size = answer[start:line_end].partition(b" ")
         if name.decode() != blob or not size.isdigit():
-            raise TicketError("blob-missing", f"the object {blob[:12]} is not in the staging repository")
+            what = f"the object {blob[:12]} is not in the staging repository"
+            raise TicketError("blob-missing", what, hint="have it worked on again: autopilot retry")
         end = line_end + 1 + int(size)
         yield blob, answer[line_end + 1 : end]
         start = end + 1

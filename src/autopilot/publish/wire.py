@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
 
+from autopilot.publish.deadline import LateError, within
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from types import TracebackType
     from typing import Self
 
     from autopilot.config.clock import Clock
+    from autopilot.publish.deadline import Turn
 
 Fault = Literal["away", "slow", "large", "packed"]
 
@@ -73,16 +76,38 @@ class Wire:
 
         Raises:
             NoAnswerError: there is none, or it is larger or slower than it may be.
+            TransientError: `thread-unstarted`: nothing was asked.
         """
+        try:
+            request = self._client.build_request(method, path, params=params, json=json)
+            answer = within(self._timeout_s, lambda turn: self._asked(request, turn))
+        except httpx.InvalidURL as exc:
+            raise NoAnswerError("away", type(exc).__name__) from None
+        except LateError:
+            raise self._slow() from None
+        if isinstance(answer, NoAnswerError):
+            raise answer
+        return answer
+
+    def _asked(self, request: httpx.Request, turn: Turn) -> httpx.Response | NoAnswerError:
+        request.extensions = {**request.extensions, "trace": turn.trace}
         until_s = self._clock.monotonic_s() + self._timeout_s
         try:
-            with self._client.stream(method, path, params=params, json=json) as answer:
+            answer = self._client.send(request, stream=True)
+            try:
                 content = self._content(answer, until_s)
+            finally:
+                answer.close()
+        except NoAnswerError as exc:
+            return exc
         except httpx.TimeoutException as exc:
-            raise NoAnswerError("slow", type(exc).__name__) from None
-        except (httpx.HTTPError, httpx.InvalidURL) as exc:
-            raise NoAnswerError("away", type(exc).__name__) from None
+            return NoAnswerError("slow", type(exc).__name__)
+        except httpx.HTTPError as exc:
+            return NoAnswerError("away", type(exc).__name__)
         return httpx.Response(answer.status_code, headers=answer.headers, content=content)
+
+    def _slow(self) -> NoAnswerError:
+        return NoAnswerError("slow", f"its answer took longer than {self._timeout_s:g} s")
 
     def _content(self, answer: httpx.Response, until_s: float) -> bytes:
         if answer.headers.get("content-encoding", "identity").strip().lower() != "identity":
@@ -95,7 +120,7 @@ class Wire:
             if size > self._most_bytes:
                 raise NoAnswerError("large", f"its answer is larger than {self._most_bytes:,} bytes")
             if self._clock.monotonic_s() > until_s:
-                raise NoAnswerError("slow", f"its answer took longer than {self._timeout_s:g} s")
+                raise self._slow()  # nobody waits for the rest
         return b"".join(parts)
 
 

@@ -26,7 +26,8 @@ class PublisherBusy(TransientError):
 
     def __init__(self, workdir: Path) -> None:
         """Take the folder that it holds."""
-        super().__init__("publisher-busy", f"another publisher works in {workdir}")
+        hint = "nothing to do: its report counts"
+        super().__init__("publisher-busy", f"another publisher works in {workdir}", hint=hint)
 
 
 @contextmanager

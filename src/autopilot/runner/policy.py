@@ -52,11 +52,13 @@ def policy_of(base: Tree) -> Policy:
     where = f"{POLICY_FILE}@{base.sha[:12]}"
     content = base.read(POLICY_FILE)
     if content is None:
-        raise ConfigError("policy-unreadable", f"{where} is no plain file of a sensible size")
+        what = f"{where} is no plain file of a sensible size"
+        raise ConfigError("policy-unreadable", what, hint="commit a file of TOML: docs/policy.md")
     try:
         stated = tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
-        raise ConfigError("policy-unreadable", f"{where} is no TOML: {exc}") from exc
+        hint = "mend it on the base branch: docs/policy.md"
+        raise ConfigError("policy-unreadable", f"{where} is no TOML: {exc}", hint=hint) from exc
     try:
         return Policy.model_validate(stated)
     except ValidationError as exc:

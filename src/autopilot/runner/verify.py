@@ -49,7 +49,9 @@ def main(spec_path: Path, result_path: Path, clock: Clock) -> int:
     try:
         spec = VerifySpec.model_validate_json(spec_path.read_bytes())
     except (OSError, ValidationError) as exc:
-        raise ConfigError("spec-unreadable", f"{spec_path} is no specification to verify: {exc}") from exc
+        what = f"{spec_path} is no specification to verify: {exc}"
+        hint = "the publisher writes it; a verification is not started by hand"
+        raise ConfigError("spec-unreadable", what, hint=hint) from exc
     write_atomically(result_path, verify(spec, clock).model_dump_json(indent=2).encode())
     return ExitCode.OK
 

@@ -16,6 +16,7 @@ from autopilot.config.secrets import variable_for
 from autopilot.publish import __main__ as publisher
 from autopilot.publish.delivery import deliver
 from autopilot.schemas.delivery import ChannelSpec, DeliveryReport, DeliverySpec
+from tests.support.hostile_server import HostileServer
 from tests.support.receiver import PATH, Receiver
 from tests.support.token_examples import token_examples
 
@@ -62,7 +63,9 @@ def spec(folder: Path, channel: ChannelSpec, text: str = TEXT) -> DeliverySpec:
 
 
 def sent(folder: Path, channel: ChannelSpec, text: str = TEXT) -> DeliveryReport:
-    return deliver(spec(folder, channel, text), clock=SystemClock(), folder=folder)
+    report = deliver(spec(folder, channel, text), clock=SystemClock(), folder=folder)
+    assert bool(report.hint) == (report.outcome != "sent"), "there is something to do about it, or nothing"
+    return report
 
 
 class TestWebhook:
@@ -119,6 +122,26 @@ class TestWebhook:
                 assert not (tmp_path / "mark").exists()
         monkeypatch.setenv(variable_for("team-hook"), receiver.address)
         assert sent(tmp_path, webhook()).outcome == "sent"
+
+    def test_an_answer_that_drips_is_given_up_by_the_whole_time(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with HostileServer(200, {}, b"A: b\r\n", has_endless_headers=True, pause_s=0.05) as server:
+            monkeypatch.setenv(variable_for("team-hook"), f"{server.url}{PATH}")
+            report = sent(tmp_path, webhook(limit_s=0.4))
+        assert (report.outcome, report.code) == ("unsure", "no-answer")
+        assert report.message == "no answer came within 0.4 s: it may have been sent"
+
+    def test_a_proxy_that_drips_was_told_nothing_and_will_not_be(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with HostileServer(200, {}, b"A: b\r\n", has_endless_headers=True, pause_s=0.05) as proxy:
+            monkeypatch.setenv("HTTPS_PROXY", proxy.url)
+            monkeypatch.setenv(variable_for("team-hook"), f"https://chat.example{PATH}")
+            report = sent(tmp_path, webhook(limit_s=0.4))
+            assert [asked["Host"] for asked in proxy.asked] == ["chat.example:443"]
+        assert (report.outcome, report.code) == ("not-sent", "not-connected")
+        assert not (tmp_path / "mark").exists()
 
     @pytest.mark.parametrize(
         "stored",

@@ -143,7 +143,8 @@ def _remove_stale(path: Path) -> None:
     except FileNotFoundError:
         return
     except OSError as exc:
-        raise ConfigError("socket-unusable", f"cannot look at {path}: {exc.strerror}") from exc
+        hint = f"let this account into {path.parent}"
+        raise ConfigError("socket-unusable", f"cannot look at {path}: {exc.strerror}", hint=hint) from exc
     if not stat.S_ISSOCK(mode):
         raise ConfigError(
             "socket-in-the-way",

@@ -159,7 +159,8 @@ def _report(spec: DeliverySpec) -> DeliveryReport | None:
         report = DeliveryReport.model_validate_json(read_plain(spec.report, max_bytes=_MAX_REPORT_BYTES))
     except UnreadableError as exc:
         if exc.is_our_want:
-            raise TransientError("reading-short", f"{spec.report.name}: {exc}") from exc
+            hint = "nothing to do: it is read again"
+            raise TransientError("reading-short", f"{spec.report.name}: {exc}", hint=hint) from exc
         return None
     except ValidationError:
         return None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ, proc
-from autopilot.publish.channels.sent import Sent
+from autopilot.publish.channels.sent import LOOK, Sent, sent
 
 if TYPE_CHECKING:
     from autopilot.config.clock import Clock
@@ -48,9 +48,10 @@ def send(channel: ChannelSpec, text: str, *, clock: Clock, folder: Path, grace_s
         what = f"its program, {Path(channel.argv[0]).name}, cannot be started"
         return Sent("not-sent", "channel-not-started", what, "install it, or correct argv of the channel")
     if ended.ok:
-        return Sent("sent")
+        return sent()
     if ended.stopped:
         what = f"its program was stopped ({ended.stopped}, {channel.limit_s:g} s): it may have been sent"
-        return Sent("unsure", "channel-stopped", what)
+        return Sent("unsure", "channel-stopped", what, f"{LOOK}; more time gives it `limit_s`")
     how = f"signal {ended.signal}" if ended.signal is not None else f"code {ended.code}"
-    return Sent("unsure", "channel-failed", f"its program ended with {how}: it may have been sent")
+    what = f"its program ended with {how}: it may have been sent"
+    return Sent("unsure", "channel-failed", what, f"{LOOK}; start the program by hand to see why")

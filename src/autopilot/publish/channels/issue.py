@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.publish import credential
-from autopilot.publish.channels.sent import Sent
+from autopilot.publish.channels.sent import Sent, sent
 from autopilot.publish.trackers.answers import Lost
 from autopilot.publish.trackers.registry import open_tracker
 from autopilot.schemas.errors import AutopilotError, TicketError, TransientError
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from autopilot.publish.trackers.tracker import Tracker
     from autopilot.schemas.delivery import IssueTarget
 
-_SENT = Sent("sent")
-
 
 def send(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> Sent:
     """Comment on it, unless that is done already."""
@@ -32,7 +30,7 @@ def send(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> Sent:
             open_tracker(issue.tracker, access, clock=clock) as tracker,
         ):
             if tracker.find(issue.reference, issue.known_by) is not None:
-                return _SENT
+                return sent()
             return _commented(tracker, issue, text)
     except TicketError as exc:
         return Sent("rejected", exc.code, exc.what, exc.hint)
@@ -61,13 +59,13 @@ def _commented(tracker: Tracker, issue: IssueTarget, text: str) -> Sent:
         return Sent("not-sent", exc.code, exc.what, exc.hint)
     except AutopilotError as exc:
         return Sent("rejected", exc.code, exc.what, exc.hint)
-    return _SENT
+    return sent()
 
 
 def _looked_for(tracker: Tracker, issue: IssueTarget, lost: Lost) -> Sent:
     """Find out what the lost answer would have said; a comment that is not there may still come."""
     doubt = Sent("unsure", lost.code, f"{lost.what}: it may have been sent", lost.hint)
     try:
-        return doubt if tracker.find(issue.reference, issue.known_by) is None else _SENT
+        return doubt if tracker.find(issue.reference, issue.known_by) is None else sent()
     except AutopilotError:
         return doubt

@@ -14,13 +14,16 @@ import httpx
 
 from autopilot.config import secrets
 from autopilot.config.clear import goes_in_clear
-from autopilot.publish.channels.sent import Sent
-from autopilot.schemas.errors import ConfigError
+from autopilot.publish.channels.sent import LOOK, Sent, sent
+from autopilot.publish.deadline import LateError, within
+from autopilot.schemas.errors import ConfigError, TransientError
 
 if TYPE_CHECKING:
+    from autopilot.publish.deadline import Turn
     from autopilot.schemas.delivery import ChannelSpec
 
 _STORED = "store the whole address under that name; `autopilot doctor` shows whether it is there"
+_AGAIN = "it is tried again; `autopilot doctor --send-test` tries it at once"
 _NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 """Raised before a byte of the request is written: the name, the connection, TLS, a proxy that refuses."""
 
@@ -46,30 +49,46 @@ def send(url: str, channel: ChannelSpec, text: str) -> Sent:
     body: dict[str, Any] = {"json": {"text": _escaped(text)}}
     if channel.format == "plain":
         body = {"content": text.encode(), "headers": {"Content-Type": "text/plain; charset=utf-8"}}
-    timeout = httpx.Timeout(channel.limit_s)
+    limit_s = channel.limit_s
+    try:
+        return within(limit_s, lambda turn: _asked(url, body, limit_s, turn))
+    except TransientError as exc:
+        return Sent("not-sent", exc.code, exc.what, exc.hint)
+    except LateError as exc:
+        if exc.has_begun:
+            return Sent(
+                "unsure", "no-answer", f"no answer came within {limit_s:g} s: it may have been sent", LOOK
+            )
+        return Sent("not-sent", "not-connected", f"no connection was made within {limit_s:g} s", _AGAIN)
+
+
+def _asked(url: str, body: dict[str, Any], limit_s: float, turn: Turn) -> Sent:
     try:
         with (
-            httpx.Client(timeout=timeout, follow_redirects=False) as client,
-            client.stream("POST", url, **body) as response,
+            httpx.Client(timeout=limit_s, follow_redirects=False) as client,
+            client.stream("POST", url, extensions={"trace": turn.trace}, **body) as response,
         ):
             return _judged(response)
     except _NOT_CONNECTED as exc:
-        return Sent("not-sent", "not-connected", f"no connection was made ({type(exc).__name__})")
+        return Sent("not-sent", "not-connected", f"no connection was made ({type(exc).__name__})", _AGAIN)
     except httpx.HTTPError as exc:
         what = f"no usable answer came ({type(exc).__name__}): it may have been sent"
-        return Sent("unsure", "no-answer", what)
+        return Sent("unsure", "no-answer", what, LOOK)
 
 
 def _judged(response: httpx.Response) -> Sent:
     status = response.status_code
     if response.is_success:
-        return Sent("sent")
+        return sent()
     if response.is_server_error or status == httpx.codes.REQUEST_TIMEOUT:
-        return Sent("unsure", "server-failed", f"it answered with {status}: it may have been sent")
+        return Sent("unsure", "server-failed", f"it answered with {status}: it may have been sent", LOOK)
     if response.is_redirect:
         what = f"it answered with {status}, a redirect, which is not followed"
         return Sent("rejected", "channel-moved", what, "store the address that it moved to")
-    hint = "" if status == httpx.codes.TOO_MANY_REQUESTS else "look whether the stored address is still good"
+    is_much = status == httpx.codes.TOO_MANY_REQUESTS
+    hint = (
+        "let others send less to that address" if is_much else "look whether the stored address is still good"
+    )
     return Sent("rejected", "channel-rejected", f"it answered with {status} and did not take it", hint)
 
 

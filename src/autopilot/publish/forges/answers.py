@@ -28,7 +28,8 @@ class Lost(TransientError):
 
     def __init__(self, what: str) -> None:
         """Take which request it was and what kind of failure."""
-        super().__init__("forge-unavailable", f"the forge gave no usable answer ({what})")
+        what = f"the forge gave no usable answer ({what})"
+        super().__init__("forge-unavailable", what, hint="nothing to do: it is tried again")
 
 
 class Answer:

@@ -51,6 +51,7 @@ def open_forge(
                     "no-record-dir",
                     "the local forge has no folder for its pull requests",
                     waiting_for="configuration",
+                    hint="the daemon names it by itself: send a report with `autopilot report`",
                 )
             yield LocalForge(spec.record_dir, spec.project or "local", clock=clock, remote=shown)
         case "github":
