@@ -1,4 +1,6 @@
-"""`python -P -m autopilot.daemon.checkup REPORT.json`: one cheap look, as the daemon takes it while it is on.
+"""`python -P -m autopilot.daemon.checkup REPORT.json`: one look, as the daemon takes it while it is on.
+
+Its dearest line asks an agent's account, once in `fresh_s` while the answer is good.
 
 Exit 0 whenever the report was written, whatever it says.
 """

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 # Their members can become root. Source: docs.docker.com, "Docker daemon attack surface"; sudoers(5).
 _MIGHTY = frozenset({"root", "wheel", "sudo", "admin", "docker", "lxd", "libvirt", "disk"})
+NAME = "own account"
 _CURE = "give it an account of its own that administers nothing: docs/machine.md"
 
 
@@ -27,11 +28,11 @@ def own_account() -> Check:
 def account(uid: int, groups: Iterable[str]) -> Check:
     """Judge an account by its number and the names of its groups."""
     if uid == 0:
-        return warning("account", "autopilot runs as root", _CURE)
+        return warning(NAME, "autopilot runs as root", _CURE)
     mighty = sorted(_MIGHTY.intersection(groups))
     if mighty:
-        return warning("account", f"this account may administer the machine: {', '.join(mighty)}", _CURE)
-    return ok("account", "administers nothing")
+        return warning(NAME, f"this account may administer the machine: {', '.join(mighty)}", _CURE)
+    return ok(NAME, "administers nothing")
 
 
 def _groups() -> Iterable[str]:

@@ -1,7 +1,8 @@
 """Looks over this machine and its configuration: each line has a verdict, its evidence and the cure.
 
 `autopilot doctor` prints all lines, `autopilot on` refuses to arm when one says NO-GO, and the daemon asks
-the cheap ones again while it is on. Must not change anything but what it remembers, or read a secret's value.
+again, while it is on, those of which a NO-GO is a hold. Must not change anything but what it remembers, or
+read a secret's value.
 """
 
 from __future__ import annotations

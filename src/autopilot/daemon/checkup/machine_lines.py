@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.checkup import bounds, cell, guarding, host, leases, notices, power, versions
-from autopilot.daemon.checkup.account import own_account
+from autopilot.daemon.checkup.account import NAME, own_account
 from autopilot.daemon.checkup.probe import ALWAYS, DOCTOR_ALONE, Probe, Takes, one
 from autopilot.schemas.checkup import Area
 
@@ -56,7 +56,7 @@ def of_machine(paths: Paths, clock: Clock) -> tuple[Probe, ...]:
         ),
         Probe(name="sqlite", takes=Takes.LOOK, area=Area.QUEUE, look=one(host.sqlite)),
         *_of_cells(paths, clock),
-        Probe(name="account", takes=Takes.LOOK, area=Area.MACHINE, look=one(own_account)),
+        Probe(name=NAME, takes=Takes.LOOK, area=Area.MACHINE, look=one(own_account)),
         Probe(name="daemon", takes=Takes.LOOK, area=Area.SERVICE, look=one(partial(host.daemon, paths))),
         Probe(
             name="installations",

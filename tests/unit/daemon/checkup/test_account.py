@@ -36,4 +36,4 @@ def test_an_account_that_administers_nothing_is_well() -> None:
 
 
 def test_our_own_account_is_judged() -> None:
-    assert own_account().name == "account"
+    assert own_account().name == "own account"
