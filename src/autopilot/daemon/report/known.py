@@ -143,12 +143,22 @@ def _said_openly(values: Mapping[str, Any]) -> Iterator[str]:
     for name, text in leaves(values):
         if name != "credential" and (is_secret_name(name) or holds_secret(text)):
             yield text
-    for agent in _tables(values.get("agents")):
-        yield from _of_options(agent.get("argv"))
+    for words in _command_lines(values):
+        yield from _of_options(words)
 
 
-def _of_options(argv: object) -> Iterator[str]:
-    words = [str(word) for word in argv] if isinstance(argv, list) else []
+def _command_lines(value: object) -> Iterator[list[str]]:
+    """Give every list of texts, whatever table and key it stands under: any may be a command line."""
+    if isinstance(value, dict):
+        for inner in value.values():
+            yield from _command_lines(inner)
+    elif isinstance(value, list | tuple):
+        yield [word for word in value if isinstance(word, str)]
+        for inner in value:
+            yield from _command_lines(inner)
+
+
+def _of_options(words: list[str]) -> Iterator[str]:
     for word, following in zip(words, [*words[1:], ""], strict=False):
         if (option := _OPTION.fullmatch(word)) and is_secret_name(option["name"]):
             yield option["value"] or following

@@ -32,7 +32,8 @@ _SENTENCE = re.compile(r"[\s\"'@:]|.{160}")
 _PUBLIC_HOSTS = frozenset(
     (
         *("github.com", "api.github.com", "gitlab.com", "bitbucket.org", "codeberg.org"),
-        *("api.anthropic.com", "api.openai.com", "chatgpt.com", "127.0.0.1", "localhost", "[::1]"),
+        *("api.anthropic.com", "api.openai.com", "chatgpt.com"),
+        *("generativelanguage.googleapis.com", "api.atlassian.com", "127.0.0.1", "localhost", "[::1]"),
     )
 )
 """Hosts that tell nothing of who asks them."""

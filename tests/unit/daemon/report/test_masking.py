@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from autopilot.daemon.report.known import Known
+from autopilot.config.clock import SystemClock
+from autopilot.config.keys import known_keys
+from autopilot.config.paths import paths_below
+from autopilot.daemon.report.known import Known, learn
 from autopilot.daemon.report.masking import Mask
+from autopilot.runner.agents.registry import KINDS, kind_of
+from autopilot.schemas.run import AgentSpec
 
 PASSWORD = 'plum"tree river 42'
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SAID = "kT9vQ2xL7mBz"
 KEY = "-----BEGIN OPENSSH PRIVATE KEY-----\n" + "b3BlbnNzaC1rZXktdjEAAAAABG5v" * 4
 HOME = "/srv/people/alice"
 
@@ -70,6 +77,7 @@ def test_a_password_behind_a_name_is_masked_and_the_name_stays() -> None:
         ("https://bob:hunter2@git.corp.example/a/b.git", "https://…"),
         ("https://x-access-token:abc@github.com/acme/shop.git?key=1", "https://github.com/…"),
         ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/…"),
+        ("https://api.atlassian.com/ex/jira/our-cloud-id", "https://api.atlassian.com/…"),
         ("http://127.0.0.1:8080/x", "http://127.0.0.1:8080/…"),
         ("https://127.0.0.1.corp.example/x", "https://…"),
         ("ssh://git@host.corp.example:2222/a/b", "ssh://…"),
@@ -127,3 +135,28 @@ def test_a_last_look_finds_what_slipped_through(left: str) -> None:
     masked = mask(PASSWORD)
     assert masked.still_holds(f"a {left} b".encode())
     assert not masked.still_holds(masked.text(f"a {left} b").encode())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_host_that_an_adapter_asks_by_itself_tells_nothing_of_who_asks_it(kind: str) -> None:
+    spec = AgentSpec(name="one", kind=kind, model="openai/gpt-5" if kind == "opencode" else "a-model")
+    for address in kind_of(spec).services:
+        host = address.removesuffix("/v1")
+        assert mask().text(f"fetch {address}/x failed") == f"fetch {host}/… failed"
+
+
+@pytest.mark.parametrize(
+    "argv", [["mail", "--password", SAID], ["mail", f"--smtp-password={SAID}"], ["mail", "-token", SAID]]
+)
+@pytest.mark.parametrize("table", sorted({key.table for key in known_keys() if key.name == "argv"}))
+def test_a_password_among_the_words_of_a_command_line_is_known(
+    tmp_path: Path, table: str, argv: list[str]
+) -> None:
+    paths = paths_below(tmp_path)
+    paths.config_file.write_text(f"[{table.replace('<name>', 'one')}]\nargv = {json.dumps(argv)}\n")
+    assert SAID in learn(paths, SystemClock()).secrets
+
+
+def test_there_are_command_lines_of_agents_and_of_channels() -> None:
+    tables = {key.table for key in known_keys() if key.name == "argv"}
+    assert tables == {"agents.<name>", "channels.<name>"}
