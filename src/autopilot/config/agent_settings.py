@@ -41,6 +41,12 @@ class Agent(Input):
     script: Path | None = Field(default=None, description="scripted only: the YAML to play, absolute")
 
     @model_validator(mode="after")
+    def _has_what_its_kind_takes(self) -> Self:
+        if self.script is not None and self.kind != "scripted":
+            raise ValueError(f"has a script, which the adapter {self.kind} does not play: leave it out")
+        return self
+
+    @model_validator(mode="after")
     def _told_of_its_key(self) -> Self:
         if self.base_url_env is None and self.key_env is None:
             return self

@@ -24,10 +24,16 @@ class Channel(Input):
     credential: CredentialName | None = Field(
         default=None, description="webhook only: the name under which its address lies in the key ring"
     )
-    format: Literal["slack", "plain"] = Field(
-        description='webhook only: JSON with a "text", as Slack takes it, or the bare text, as ntfy'
+    format: Literal["slack", "plain"] | None = Field(
+        default=None,
+        description='webhook only: JSON with a "text", for Slack, or the bare text, for ntfy; absent = slack',
     )
     limit_s: Annotated[float, Field(gt=0, le=300)] = Field(description="seconds that one delivery may take")
+
+    @property
+    def form(self) -> Literal["slack", "plain"]:
+        """How its text is written."""
+        return self.format or "slack"
 
     @model_validator(mode="before")
     @classmethod
@@ -43,6 +49,8 @@ class Channel(Input):
             raise ValueError("needs argv: the program to start")
         if self.kind == "command" and self.credential is not None:
             raise ValueError("is handed no credential: leave it out, or let the program read its own")
+        if self.kind == "command" and self.format is not None:
+            raise ValueError("reads the bare text: leave format out")
         if self.kind == "webhook" and self.credential is None:
             raise ValueError("needs credential: the name under which its address is stored")
         if self.kind == "webhook" and self.argv:

@@ -47,6 +47,12 @@ class Tracker(Input):
         return self
 
     @model_validator(mode="after")
+    def _account_is_of_its_kind(self) -> Self:
+        if self.kind == "github" and self.account is not None:
+            raise ValueError("account: a token of GitHub says itself whose it is: leave it out")
+        return self
+
+    @model_validator(mode="after")
     def _projects_are_of_its_kind(self) -> Self:
         for project in self.projects:
             if not re.fullmatch(_PROJECT[self.kind], project):

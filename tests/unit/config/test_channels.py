@@ -37,7 +37,7 @@ def test_nothing_goes_out_by_default(tmp_path: Path) -> None:
 def test_a_channel_needs_only_what_its_kind_needs(tmp_path: Path) -> None:
     settings = loaded(tmp_path, f"report_channels = ['team', 'desk']\n{HOOK}{DESK}")
     team, desk = settings.channels["team"], settings.channels["desk"]
-    assert (team.kind, team.credential, team.format, team.argv, team.limit_s) == (
+    assert (team.kind, team.credential, team.form, team.argv, team.limit_s) == (
         "webhook",
         "team-hook",
         "slack",
@@ -55,6 +55,8 @@ def test_a_channel_needs_only_what_its_kind_needs(tmp_path: Path) -> None:
         ("[channels.team]\nkind = 'webhook'", "channels.team: needs credential"),
         ("[channels.team]\nkind = 'command'", "channels.team: needs argv"),
         (f"{HOOK}argv = ['x']", "channels.team: starts no program"),
+        (f"{DESK}format = 'plain'", "channels.desk: reads the bare text"),
+        (f"{DESK}format = 'slack'", "channels.desk: reads the bare text"),
         (f"{DESK}credential = 'x'", "channels.desk: is handed no credential"),
         ("[channels.desk]\nkind = 'command'\nargv = ['']", "channels.desk.argv.0: "),
         (f"{HOOK}limit_s = 301", "channels.team.limit_s: "),

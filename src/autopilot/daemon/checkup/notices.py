@@ -59,7 +59,7 @@ def _channel(name: str, channel: Channel, runner: Runner) -> Check | str:
     """Say what a channel is, or give the line of why it cannot be used; an address is never read here."""
     if channel.credential is not None:
         line = credential(channel.credential, runner)
-        return line.model_copy(update={"name": name}) if line.blocks else f"webhook, {channel.format}"
+        return line.model_copy(update={"name": name}) if line.blocks else f"webhook, {channel.form}"
     program = channel.argv[0]
     if shutil.which(program, path=environ.search_path(runner.environment)) is None:
         return blocked(name, f"{program} cannot be started", "install it, or correct argv of the channel")

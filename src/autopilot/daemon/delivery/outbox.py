@@ -154,7 +154,7 @@ def channel_spec(settings: Settings, name: str) -> ChannelSpec:
         kind=known.kind,
         argv=known.argv,
         credential=known.credential or "",
-        format=known.format,
+        format=known.form,
         limit_s=known.limit_s,
     )
 
