@@ -38,6 +38,7 @@ SLEEP = nights.Sleep(started_ms=1, slept_ms=3_600_000, lost_ms=60_000, runs=("T-
 BACKUP = nights.LastTime(
     name="backup", due_ms=1, ended_ms=2, outcome="failed", detail="no room", next_ms=3_600_002
 )
+FULL = Hold(name="disk-low", scope="host", cause="1 GiB – zu wenig", since_ms=1, cure="free some")
 
 DELIVERY = ("digest 2026-01-02", "team")
 
@@ -62,6 +63,7 @@ def fill(store: Store) -> None:
     queue.end(store, limited, queue.result(limited, Outcome.USAGE_LIMIT))
     in_one(store, lambda unit: writes.fire(unit, "digest", 1))
     hold = Hold(name="slots-full", scope="host", cause="2 of 2", since_ms=1, cure="wait", clears_ms=None)
+    writes.sync_holds(store, [FULL])
     writes.sync_holds(store, [hold])
     nights.record_sleep(store, SLEEP)
     in_one(store, lambda unit: nights.note_schedule(unit, BACKUP))

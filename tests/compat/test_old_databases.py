@@ -9,12 +9,20 @@ from pathlib import Path, PurePath
 import pytest
 
 from autopilot.daemon import transitions_publish
-from autopilot.daemon.store import deliveries, migrate, nights, queries_host, queries_runs, queries_tickets
+from autopilot.daemon.store import (
+    deliveries,
+    migrate,
+    nights,
+    past_holds,
+    queries_host,
+    queries_runs,
+    queries_tickets,
+)
 from autopilot.daemon.store.engine import Store, open_store
 from autopilot.daemon.store.rows import Claim
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome
-from tests.compat.samples import BACKUP, DELIVERY, SLEEP, STATES
+from tests.compat.samples import BACKUP, DELIVERY, FULL, SLEEP, STATES
 from tests.support import queue, words
 from tests.support.clock import FakeClock
 from tests.support.order import assert_in_order
@@ -71,6 +79,16 @@ def test_what_was_to_go_out_can_be_read(sample: Path, tmp_path: Path) -> None:
         (one,) = deliveries.unfinished(conn)
     assert (one.subject, one.channel, one.state, one.tries) == (*DELIVERY, "waiting", 0)
     assert deliveries.end(store, deliveries.begin(store, one), "sent", code="", reason="").state == "sent"
+    store.close()
+
+
+@pytest.mark.parametrize("sample", SAMPLES[5:], ids=lambda sample: sample.stem)
+def test_what_held_the_queue_can_be_read(sample: Path, tmp_path: Path) -> None:
+    store = restored(sample, tmp_path)
+    with store.read() as conn:
+        (one,) = past_holds.since(conn, 0)
+    assert (one.name, one.scope, one.cause, one.since_ms) == (FULL.name, FULL.scope, FULL.cause, 1)
+    assert (one.cure, one.times, one.held_ms) == (FULL.cure, 1, one.until_ms - 1)
     store.close()
 
 

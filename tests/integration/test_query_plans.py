@@ -17,7 +17,8 @@ from tests.support import queue, wire
 from tests.support.past import seed
 from tests.support.shop import Stage
 
-GROWS = ("tickets", "history", "attempts", "ledger", "gates", "publications", "exchanges", "dependencies")
+GROWS = ("tickets", "history", "attempts", "ledger", "gates", "publications", "exchanges", "dependencies",
+         "past_holds")  # fmt: skip
 SMALL_INDEX = ("ix_tickets_queued", "ix_tickets_committed", "ux_attempts_running", "ux_publications_running",
                "ix_publications_open")  # fmt: skip
 _SCAN = re.compile(r"^SCAN (\w+)(?: USING (?:COVERING )?INDEX (\w+))?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from autopilot.daemon.store import queries_host, writes
+from autopilot.daemon.store import past_holds, queries_host, writes
 from autopilot.daemon.store.engine import Store
 from autopilot.daemon.store.unit import in_one
 from autopilot.schemas.ticket import Hold
@@ -70,6 +70,57 @@ def test_a_hold_keeps_its_beginning_for_as_long_as_it_stands(store: Store) -> No
     with store.read() as conn:
         (row,) = queries_host.holds(conn)
     assert (row.since_ms, row.cause) == (9, "another")
+
+
+class TestPastHolds:
+    def since(self, store: Store, since_ms: int = 0) -> list[tuple[str, str, int, int]]:
+        with store.read() as conn:
+            found = past_holds.since(conn, since_ms)
+        return [(one.name, one.cause, one.held_ms, one.times) for one in found]
+
+    def test_one_that_has_ended_is_kept_with_cause_cure_start_and_end(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        begun_ms = clock.now_ms()
+        writes.sync_holds(store, [hold("credential", "repo:a", since_ms=begun_ms)])
+        writes.sync_holds(store, [hold("credential", "repo:a", cause="locked", cure="unlock it")])
+        assert self.since(store) == []
+        clock.advance(7 * 3600)
+        writes.sync_holds(store, [hold("switch-off")])
+        with store.read() as conn:
+            (one,) = past_holds.since(conn, clock.now_ms())
+        assert (one.name, one.scope, one.cause, one.cure) == ("credential", "repo:a", "locked", "unlock it")
+        assert (one.since_ms, one.until_ms) == (begun_ms, begun_ms + 7 * HOUR)
+        assert (one.held_ms, one.times) == (7 * HOUR, 1)
+        assert self.since(store, clock.now_ms() + 1) == []
+
+    def test_one_that_flickers_is_one_row_which_says_how_often(self, store: Store, clock: FakeClock) -> None:
+        for number in range(200):
+            load = hold("load-high", since_ms=clock.now_ms(), cause=f"load {number}")
+            writes.sync_holds(store, [load, hold("repo-busy", f"repo:{number % 2}", since_ms=clock.now_ms())])
+            clock.advance(60)
+            writes.sync_holds(store, [])
+            clock.advance(past_holds.SAME_MS / 4000)
+        assert self.since(store) == [
+            ("repo-busy", "because", 100 * 60_000, 100),
+            ("load-high", "load 199", 200 * 60_000, 200),
+            ("repo-busy", "because", 100 * 60_000, 100),
+        ]
+
+    def test_one_that_comes_again_after_a_while_is_another(self, store: Store, clock: FakeClock) -> None:
+        for _ in range(2):
+            writes.sync_holds(store, [hold("load-high", since_ms=clock.now_ms())])
+            clock.advance(60)
+            writes.sync_holds(store, [])
+            clock.advance(past_holds.SAME_MS / 1000 + 1)
+        assert self.since(store) == [("load-high", "because", 60_000, 1)] * 2
+
+    def test_a_clock_that_is_set_back_makes_none_of_negative_length(
+        self, store: Store, clock: FakeClock
+    ) -> None:
+        writes.sync_holds(store, [hold("load-high", since_ms=clock.now_ms() + HOUR)])
+        writes.sync_holds(store, [])
+        assert self.since(store) == [("load-high", "because", 0, 1)]
 
 
 def test_holds_that_stay_the_same_write_nothing(store: Store) -> None:

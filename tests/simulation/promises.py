@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tests.simulation.held import Held
 from tests.simulation.invariants import Invariants, Row
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class Promises(Invariants):
         self._full_ms: int | None = None
         self._slept: list[tuple[int, int]] = []
         self._broken: set[str] = set()
-        self._standing: dict[tuple[str, str], int] = {}
+        self._held = Held(week)
         self._faults: list[str] = []
 
     # --- what is told of the world --------------------------------------------------------------
@@ -59,6 +60,8 @@ class Promises(Invariants):
         now_ms, calendar = self._week.clock.wall_ms, self._week.calendar
         if not calendar.is_night(now_ms):
             self._faults.append(f"{run_id} was launched outside the window, at {calendar.shown(now_ms)}")
+        if self._week.disk_is_full:
+            self._faults.append(f"{run_id} was launched beside a full disk, at {calendar.shown(now_ms)}")
 
     def broke(self, run_id: str) -> None:
         """The machine slept through this run."""
@@ -79,7 +82,7 @@ class Promises(Invariants):
     def _brakes(self) -> Iterator[str]:
         yield from super()._brakes()
         yield from self._faults
-        yield from self._holds()
+        yield from self._held.look(self.rows("SELECT * FROM holds"))
         for row in self.tickets:
             if row["state"] == "parked" and not (row["waiting_for"] and row["reason"]):
                 yield f"T-{row['short_id']} is parked, and nobody is told for what"
@@ -100,25 +103,10 @@ class Promises(Invariants):
                     yield f"{move['run_id']}: a sleep broke it, and it is blamed: {move['trigger']}"
                 self._week.marks["given back"] += 1
 
-    def _holds(self) -> Iterator[str]:
-        """Each names cause, start and cure, and one that stands keeps its start."""
-        now_ms = self._week.clock.wall_ms
-        standing = {(row["name"], row["scope"]): row for row in self.rows("SELECT * FROM holds")}
-        for (name, scope), row in standing.items():
-            self._week.marks[name] += 1
-            since_ms = row["since_ms"]
-            if not (row["cause"].strip() and row["cure"].strip() and 0 < since_ms <= now_ms):
-                yield f"the hold {name} of {scope} has no cause, start or cure: {tuple(row)}"
-            if self._standing.get((name, scope), since_ms) != since_ms:
-                yield f"the hold {name} of {scope} stands, and has another start"
-        self._standing = {key: row["since_ms"] for key, row in standing.items()}
-
     def _told(self, path: Path) -> Iterator[str]:
-        """A digest names every hold and every parked ticket, and each sleep of the last day."""
+        """A digest names every hold and each sleep of the last day, and every parked ticket."""
         text, told = path.read_text(), json.loads(path.with_suffix(".json").read_text())
-        for hold in told["holds"]:
-            if not (hold["cause"] and hold["since_ms"] and hold["cure"]) or hold["name"] not in text:
-                yield f"{path.name} does not say of {hold['name']} why, since when and what to do"
+        yield from self._held.told(path.name, text, told)
         parked = {row["short_id"] for row in self.tickets if row["state"] == "parked"}
         for number in parked:
             self._week.marks["parked in a digest"] += 1

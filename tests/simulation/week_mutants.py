@@ -9,11 +9,14 @@ from typing import Any
 
 from sqlalchemy import delete, insert
 
-from autopilot.daemon import nightly, schedules, sleeping, windows
-from autopilot.daemon.store import queries_host, writes
+from autopilot.daemon import admission_host, nightly, schedules, sleeping, windows
+from autopilot.daemon.digest import gather
+from autopilot.daemon.digest.night import Night
+from autopilot.daemon.store import past_holds, queries_host, writes
 from autopilot.daemon.store.rows import HoldChanges
 from autopilot.daemon.store.tables_host import HOLDS
 from autopilot.daemon.store.unit import in_one
+from autopilot.schemas.ticket import Hold
 from tests.simulation.ends import Patch
 
 _HOUR_S = 3600
@@ -89,6 +92,71 @@ def digest_given_up() -> tuple[Patch, ...]:
     return ((nightly, "_is_written", once),)
 
 
+def digest_without_holds() -> tuple[Patch, ...]:
+    """The digest names none that stand."""
+    return _of_night(lambda night: replace(night, holds=()))
+
+
+def digest_of_the_moment() -> tuple[Patch, ...]:
+    """What ended before the digest was written is not known to it."""
+    return ((past_holds, "keep", lambda *_: None),)
+
+
+def holds_of_no_cause() -> tuple[Patch, ...]:
+    """Every cause and every cure is a word that says nothing."""
+    return _of_sync(lambda holds: [hold.model_copy(update={"cause": "x", "cure": "x"}) for hold in holds])
+
+
+def digest_of_no_cause() -> tuple[Patch, ...]:
+    """As above, and only the digest says so."""
+    told = {"cause": "x", "cure": "x"}
+    return _of_night(
+        lambda night: replace(night, holds=tuple(hold.model_copy(update=told) for hold in night.holds))
+    )
+
+
+def past_of_no_cause() -> tuple[Patch, ...]:
+    """What is kept of a hold that ended is its name alone."""
+    keep = past_holds.keep
+    told = {"cause": "x", "cure": "x"}
+    return ((past_holds, "keep", lambda unit, hold: keep(unit, hold.model_copy(update=told))),)
+
+
+def hold_of_nothing() -> tuple[Patch, ...]:
+    """A disk that has room is said to be low."""
+
+    def more(holds: list[Hold]) -> list[Hold]:
+        if not holds or any(hold.name == "disk-low" for hold in holds):
+            return holds
+        cause, cure = (
+            "0.0 GiB of disk free; at least 1.0 GiB are kept",
+            "free some disk, or lower min_free_disk_gib",
+        )
+        told = {"name": "disk-low", "scope": "host", "cause": cause, "cure": cure}
+        return [*holds, holds[0].model_copy(update=told)]
+
+    return _of_sync(more)
+
+
+def full_disk_unheard() -> tuple[Patch, ...]:
+    """A disk that is low keeps nothing from starting."""
+    checks = admission_host._CHECKS  # noqa: SLF001 - as above
+    kept = tuple(check for check in checks if check.__name__ != "_disk_low")
+    return ((admission_host, "_CHECKS", kept),)
+
+
+def _of_night(change: Callable[[Night], Night]) -> tuple[Patch, ...]:
+    """Let the digest be of a night that is not what was read."""
+    night = gather.night
+    return ((gather, "night", lambda *args, **about: change(night(*args, **about))),)
+
+
+def _of_sync(change: Callable[[list[Hold]], list[Hold]]) -> tuple[Patch, ...]:
+    """Let other holds stand than those that were found."""
+    sync = writes.sync_holds
+    return ((writes, "sync_holds", lambda store, holds: sync(store, change(list(holds)))),)
+
+
 _MUTANTS: tuple[Callable[[], tuple[Patch, ...]], ...] = (
     launched_at_any_hour,
     window_by_utc,
@@ -98,5 +166,12 @@ _MUTANTS: tuple[Callable[[], tuple[Patch, ...]], ...] = (
     sleep_forgotten,
     holds_begin_anew,
     digest_given_up,
+    digest_without_holds,
+    digest_of_the_moment,
+    holds_of_no_cause,
+    digest_of_no_cause,
+    past_of_no_cause,
+    hold_of_nothing,
+    full_disk_unheard,
 )
 OF_WEEK = {mutant.__name__: mutant for mutant in _MUTANTS}

@@ -77,6 +77,11 @@ def seed(store: Store, tickets: int, moves: int) -> None:
             " WHERE short_id > 1000"
         )
         raw.execute(
+            "INSERT INTO past_holds (name, scope, cause, cure, since_ms, until_ms, held_ms, times)"
+            " SELECT 'dependency', 'ticket:T-' || short_id, 'x', 'x', short_id, short_id, 0, 1 FROM tickets"
+            " WHERE short_id > 1000"
+        )
+        raw.execute(
             "INSERT INTO ledger (run_id, ticket, kind, micro_usd, known, at_ms) SELECT run_id, ticket,"
             " 'settled', 0, 1, finished_ms FROM attempts WHERE ticket > 1000"
         )

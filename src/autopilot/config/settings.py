@@ -119,7 +119,7 @@ class Retention(Input):
     """How long what has ended is kept, in days. It is removed in small steps beside the daemon's work."""
 
     at: ClockTime = Field(description="when the daily clearing begins, HH:MM in the schedule's time zone")
-    history_days: Days = Field(description="moves and gate records of an ended ticket")
+    history_days: Days = Field(description="moves and gate records of an ended ticket, holds that ended")
     ledger_days: Days = Field(description="entries of the money ledger; sums stay with run and ticket")
     logs_days: Days = Field(description="logs and journals of an ended ticket's runs")
     files_days: Days = Field(description="digests, reports, requests to publish and their verdicts")

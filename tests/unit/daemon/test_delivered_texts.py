@@ -14,6 +14,7 @@ from autopilot.daemon.delivery import wording
 from autopilot.daemon.delivery.catalogue import LANGUAGES, Catalogue, catalogue, is_spoken
 from autopilot.daemon.digest.night import Draft, Money, Night
 from autopilot.daemon.store.deliveries import DeliveryState
+from autopilot.daemon.store.past_holds import PastHold
 from autopilot.publish.delivery import MAX_TEXT_BYTES
 from autopilot.schemas import outbound
 from autopilot.schemas.gate import Verdict
@@ -74,6 +75,14 @@ def busy(number: int = 3, reason: str = "a reason") -> Night:
         working=(ticket(400, State.RUNNING),),
         holds=(Hold(name="budget", scope="host", cause=reason, since_ms=1, cure="wait", clears_ms=None),),
     )
+
+
+def past(name: str) -> PastHold:
+    since_ms = QUIET.since_ms
+    return PastHold(
+        name=name, scope="host", cause="\u00fc broke", cure="mend it", since_ms=since_ms,
+        until_ms=since_ms + 3_600_000, held_ms=3_600_000, times=1,
+    )  # fmt: skip
 
 
 @pytest.mark.covers("G10")
@@ -152,6 +161,16 @@ class TestDigest:
     def test_the_gate_finds_nothing_to_change_in_words_of_ours(self, language: str) -> None:
         text = wording.digest(busy(), catalogue(language))
         assert outbound.clean(text).notes == ()
+
+    def test_what_held_the_night_for_a_while_is_said_and_what_every_night_has_is_not(
+        self, language: str
+    ) -> None:
+        said = catalogue(language)
+        night = replace(QUIET, past_holds=(past("disk-low"), past("slots-full")))
+        text = wording.digest(night, said)
+        assert f"{said.say('digest.held')} (1)\n- disk-low (host), 2025-12-28 20:26 " in text
+        assert "2025-12-28 21:26: \u00fc broke\n" in text
+        assert "slots-full" not in text
 
     def test_what_an_agent_wrote_is_one_line_without_power_over_a_terminal(self, language: str) -> None:
         said = catalogue(language)

@@ -11,6 +11,7 @@ import pytest
 
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import arming, desk, view
+from autopilot.daemon.digest import gather, render
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.probing import Probing
 from autopilot.daemon.store import queries_host, writes
@@ -134,6 +135,38 @@ def test_it_is_asked_again_soon_and_the_hold_clears_when_it_is_mended(stage: Sta
     looking.loop.tick()
     assert stage.state() is State.RUNNING
     assert not looking.holds()
+
+
+@pytest.mark.covers("G04")
+@pytest.mark.parametrize("is_mended", [True, False], ids=["mended", "switched off"])
+def test_the_digest_tells_of_hours_that_were_lost_before_it_was_written(
+    stage: Stage, looking: Looking, is_mended: bool
+) -> None:
+    hour_ms = 3_600_000
+    writes.turn_on(stage.store, by="test", until_ms=stage.clock.now_ms() + 7 * hour_ms)
+    looking.loop.tick()
+    looking.answer(LOCKED)
+    looking.loop.tick()
+    begun_ms = stage.clock.now_ms()
+    looking.loop.tick()
+    stage.clock.advance(7 * 3600 - (60 if is_mended else 0))
+    looking.loop.tick()
+    if is_mended:
+        looking.answer()
+        looking.loop.tick()
+    looking.loop.tick()
+    assert stage.state() is (State.RUNNING if is_mended else State.QUEUED)
+    assert "credential" not in looking.holds()
+    stage.clock.advance(1800)
+    night = gather.night(stage.desk(), since_ms=stage.clock.now_ms() - 24 * hour_ms)
+    text = render.markdown(night)
+    told = f"- credential (repo:shop): credential gh: is locked, for {'6h 59m' if is_mended else '7h 00m'}, "
+    assert told in text.partition("## Held earlier")[2]
+    (past,) = [one for one in render.as_json(night)["past_holds"] if one["name"] == "credential"]
+    assert (past["scope"], past["since_ms"], past["cure"]) == ("repo:shop", begun_ms, "unlock the key ring")
+    assert past["until_ms"] == begun_ms + 7 * hour_ms - (60_000 if is_mended else 0)
+    if not is_mended:
+        assert "- switch-off: it was on until" in text
 
 
 def test_a_repository_that_is_held_does_not_keep_another_from_work(stage: Stage, looking: Looking) -> None:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
+from autopilot.daemon.digest import held
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _sections(night: Night, said: Catalogue) -> Iterator[list[str]]:
         ("strays", (said.say("digest.stray", ticket=_name(who), where=where) for who, where in night.strays)),
         ("failed", (_because(ticket, said) for ticket in night.failed)),
         ("holds", _holds(night, said)),
+        ("held", _held(night, said)),
         ("idle", (_waiting(ticket, night, said) for ticket in night.waiting)),
         ("working", (_at_work(ticket, said) for ticket in night.working)),
         ("settled", (_settled(one, said) for one in settled)),
@@ -141,9 +143,15 @@ def _holds(night: Night, said: Catalogue) -> Iterator[str]:
         yield said.say("digest.hold", name=hold.name, scope=hold.scope, cause=_plain(hold.cause))
 
 
+def _held(night: Night, said: Catalogue) -> Iterator[str]:
+    for hold in held.untoward(night):
+        span = {"since": _when(night, hold.since_ms), "until": _when(night, hold.until_ms)}
+        yield said.say("digest.past_hold", name=hold.name, scope=hold.scope, cause=_plain(hold.cause), **span)
+
+
 def _waiting(ticket: Ticket, night: Night, said: Catalogue) -> str:
-    held = ", ".join(night.held_by.get(ticket.id, ())) or said.say("digest.free")
-    return said.say("digest.waiting", ticket=_name(ticket), holds=held)
+    holds = ", ".join(night.held_by.get(ticket.id, ())) or said.say("digest.free")
+    return said.say("digest.waiting", ticket=_name(ticket), holds=holds)
 
 
 def _at_work(ticket: Ticket, said: Catalogue) -> str:

@@ -12,13 +12,20 @@ from typing import TYPE_CHECKING
 from autopilot.config.atomic import write_atomically
 from autopilot.daemon import agenda, arming, demand
 from autopilot.daemon.desk import Desk
-from autopilot.daemon.digest import render
+from autopilot.daemon.digest import held, render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
 from autopilot.daemon.digest.render import MAX_WAITING
 from autopilot.daemon.gc.report import last_count
 from autopilot.daemon.phase_spend import added_up, of_run
 from autopilot.daemon.results import result_of, sandbox_of
-from autopilot.daemon.store import deliveries, nights, queries_host, queries_runs, queries_tickets
+from autopilot.daemon.store import (
+    deliveries,
+    nights,
+    past_holds,
+    queries_host,
+    queries_runs,
+    queries_tickets,
+)
 from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S, micro_usd
 
@@ -84,6 +91,7 @@ def night(desk: Desk, *, since_ms: int, trouble: Trouble | None = None) -> Night
             waiting=sorted_by[State.QUEUED],
             working=sorted_by[State.RUNNING] + sorted_by[State.COMMITTED] + sorted_by[State.PUBLISHING],
             holds=queries_host.holds(conn),
+            past_holds=held.merged(past_holds.since(conn, since_ms), since_ms),
             money=_money(conn, desk, now_ms),
             zone=demand.zone_of(desk.settings),
             disk=last_count(desk.paths.reports, now_ms),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.phase_spend import PhaseSpend
     from autopilot.daemon.store.deliveries import Delivery
     from autopilot.daemon.store.nights import LastTime, LockState, Sleep
+    from autopilot.daemon.store.past_holds import PastHold
     from autopilot.daemon.trouble import Trouble
     from autopilot.schemas.blocked import Blocked
     from autopilot.schemas.cell import OpenedKind
@@ -101,6 +102,8 @@ class Night:
     """How the sleep locks were taken last."""
     troubled: tuple[LastTime, ...] = ()
     """Schedules that failed last, or have missed a date."""
+    past_holds: tuple[PastHold, ...] = ()
+    """What kept tickets from starting for a while of this night and does no longer, the longest first."""
     deliveries: tuple[Delivery, ...] = ()
     """What is still to go out through a channel, and what did not go out, or may have."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
 from autopilot.daemon.delivery import standing
-from autopilot.daemon.digest import machine
+from autopilot.daemon.digest import held, machine
 from autopilot.daemon.next_command import close_hint, next_command, price_hint
 from autopilot.schemas.cell import weakness
 from autopilot.schemas.units import MS_PER_S, format_usd
@@ -45,6 +45,7 @@ def markdown(night: Night) -> str:
         *_section("Drafts to close", (_stray(*stray) for stray in night.strays)),
         *_section("Failed", (_failed(ticket) for ticket in night.failed)),
         *_section("Holds", (_hold(hold, night) for hold in night.holds)),
+        *_section("Held earlier", held.lines(night)),
         *_section("Forced", (f"{_plain(line.name)}: {_plain(line.evidence)}" for line in night.forced)),
         *_section("Did not run", _waiting(night)),
         *_section("Under way", (f"{_name(ticket)} is {ticket.state}" for ticket in night.working)),
@@ -95,6 +96,7 @@ def as_json(night: Night) -> dict[str, Any]:
             name: [each.model_dump(mode="json") for each in told] for name, told in night.blocked.items()
         },
         "holds": [hold.model_dump(mode="json") for hold in night.holds],
+        "past_holds": [asdict(hold) for hold in night.past_holds],
         "money": asdict(night.money),
         "deliveries": [one.shown() for one in night.deliveries],
         "disk": asdict(night.disk) if night.disk else None,

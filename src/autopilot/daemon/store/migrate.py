@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.daemon.store.lines import Lines
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006")
 """Every schema this program knows, oldest first. A test holds it against the migrations."""
 HEAD = REVISIONS[-1]
 

@@ -19,6 +19,7 @@ from autopilot.daemon.store.tables_host import (
     GATES,
     IS_OPEN_DRAFT,
     LEDGER,
+    PAST_HOLDS,
     PUBLICATIONS,
     SLEEPS,
 )
@@ -133,7 +134,16 @@ def delivered(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) ->
     return Batch(gone.rowcount, None)
 
 
-SWEEPS: Sequence[Sweep] = (history, ledger, firings, asleep, delivered, tickets)
+def held(conn: Connection, cutoffs: Cutoffs, cursor: Cursor, limit: int) -> Batch:
+    """Remove holds that ended before the cut-off of moves. One that comes and goes is one row in a while."""
+    del cursor
+    columns = PAST_HOLDS.c
+    found = select(columns.id).where(columns.until_ms < cutoffs.history_ms).order_by(columns.until_ms)
+    old = conn.execute(found.limit(limit)).scalars().all()
+    return Batch(_delete(conn, PAST_HOLDS, old), START if len(old) == limit else None)
+
+
+SWEEPS: Sequence[Sweep] = (history, ledger, firings, asleep, delivered, held, tickets)
 
 
 def free_pages(conn: Connection) -> int:

@@ -158,6 +158,21 @@ HOLDS = Table(
     Column("clears_ms", _MS),
 )
 
+PAST_HOLDS = Table(
+    "past_holds",
+    METADATA,
+    Column("id", ROW_ID, primary_key=True, autoincrement=True),
+    Column("name", Text, nullable=False),
+    Column("scope", Text, nullable=False),
+    Column("cause", Text, nullable=False),
+    Column("cure", Text, nullable=False),
+    Column("since_ms", _MS, nullable=False),
+    Column("until_ms", _MS, nullable=False),
+    Column("held_ms", _MS, nullable=False),
+    Column("times", Integer, nullable=False),
+    Index("ix_past_holds_until", "until_ms"),
+)
+
 FIRINGS = Table(
     "firings",
     METADATA,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import delete, insert, select, update
 
 from autopilot.daemon import breaker as rule
-from autopilot.daemon.store import queries_host, queries_runs
+from autopilot.daemon.store import past_holds, queries_host, queries_runs
 from autopilot.daemon.store.brakes import keep_breaker
 from autopilot.daemon.store.mapping import to_ticket
 from autopilot.daemon.store.prepared import named
@@ -195,7 +195,10 @@ def reset_breaker(store: Store, scope: str, *, by: str) -> Breaker:
 
 
 def sync_holds(store: Store, holds: Sequence[Hold]) -> HoldChanges:
-    """Make the standing holds these, keeping since when one stands; writes only what changed."""
+    """Make the standing holds these, keeping since when one stands; writes only what changed.
+
+    Those that ended are kept as such: a digest tells of them.
+    """
     with store.read() as conn:
         standing = {(hold.name, hold.scope): hold for hold in queries_host.holds(conn)}
     wanted: dict[tuple[str, str], Hold] = {}
@@ -218,6 +221,7 @@ def sync_holds(store: Store, holds: Sequence[Hold]) -> HoldChanges:
         for hold in started:
             unit.note(Event.HOLD_STARTED, hold=hold.name, scope=hold.scope, cause=hold.cause)
         for hold in ended:
+            past_holds.keep(unit, hold)
             unit.note(Event.HOLD_ENDED, hold=hold.name, scope=hold.scope)
 
     if started or ended or changed:
