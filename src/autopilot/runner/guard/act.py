@@ -8,8 +8,8 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from autopilot.runner.guard.grammar import NIL
-from autopilot.runner.guard.names import fold
+from autopilot.runner.guard.grammar import ANY, NIL, ONE
+from autopilot.runner.guard.names import covers, fold, is_one_of, is_wild
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -70,6 +70,16 @@ class Act:
             if spot.marked == ():
                 raise Refused("whole-worktree", f"{word.text!r} is the whole folder; name a file in it")
             self.note(spot.path)
+
+    def write_into(self, word: Word) -> None:
+        """A folder is named into which a tool writes files by names of its own.
+
+        Raises:
+            Refused: as `write`.
+        """
+        self.write(word)
+        for spot in self._spots(word):
+            self.note(spot.path, is_tree=True)
 
     def write_argument(self, word: Word) -> None:
         """A path is handed to a program that may read or write it.
@@ -144,8 +154,10 @@ class Act:
         """A program file of the repository is run.
 
         Raises:
-            Refused: this run made or changed it, or it is not of the repository.
+            Refused: this run made or changed it, it is not of the repository, or its name is not written out.
         """
+        if word.pattern is not None:
+            raise Refused("wildcard-program", f"{word.text!r}: the name of a program is written out")
         for spot in self._spots(word):
             if spot.parts is None or self.places.is_secret(spot):
                 raise Refused("not-of-the-repository", f"{word.text!r} is no program of the repository")
@@ -183,8 +195,10 @@ class Act:
         """A file steers a tool.
 
         Raises:
-            Refused: this run made it.
+            Refused: this run made it, or its name is not written out.
         """
+        if word.pattern is not None:
+            raise Refused("wildcard-settings", f"{word.text!r}: a file of settings is named in full")
         if any(self.is_written(spot.path) for spot in self._spots(word)):
             raise Refused(
                 "made-by-the-run", f"{word.text!r} was written by this run; a tool goes by the project's own"
@@ -235,15 +249,18 @@ class Act:
         Raises:
             Refused: the run wrote such a file.
         """
-        suffixes = tuple(name[1:] for name in names if name.startswith("*"))
-        plain = {name for name in names if not name.startswith("*")}
         changed = {posixpath.basename(path) for path in self.written | self.writes}
         changed.update(*map(self.places.new_names, self.folders))
+        # A folder that was moved or copied here in this line brings what is in it.
+        changed.update(
+            name for name in names for each in self.folders if self.is_written(posixpath.join(each, name))
+        )
         for name in sorted(changed):
-            if fold(name) in plain or (suffixes and fold(name).endswith(suffixes)):
+            if is_one_of(name, names):
                 raise Refused(
                     "build-file-changed",
-                    f"this run changed {name}, which tells {what} what to run; use the own test runner",
+                    f"this run changed {name.replace(ANY, '*').replace(ONE, '?')}, which tells {what} what "
+                    "to run; use the own test runner",
                 )
 
     def is_written(self, path: str) -> bool:
@@ -256,7 +273,7 @@ class Act:
             if f"{folded}/" in known:
                 return True
             folded = posixpath.dirname(folded)
-        return False
+        return any(covers(each, fold(path)) for each in known if is_wild(each))
 
     def note(self, path: str, *, is_tree: bool = False) -> None:
         """Remember a file as written; of a whole folder, what is in it too."""

@@ -92,6 +92,27 @@ def _shape(part: str) -> str:
     return re.escape(part).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
 
 
+def is_wild(text: str) -> bool:
+    """Whether a text holds a marked wildcard."""
+    return ANY in text or ONE in text
+
+
+def is_one_of(name: str, patterns: Iterable[str]) -> bool:
+    """Whether the name of a file is, or may become, one of these, of which some begin with `*`."""
+    folded = fold(name)
+    if is_wild(folded):
+        return any(may_meet(each.replace("*", ANY), folded) for each in patterns)
+    return any(folded.endswith(each[1:]) if each[0] == "*" else folded == each for each in patterns)
+
+
+def covers(written: str, path: str) -> bool:
+    """Whether a path is, or may be, what was written: a name with wildcards; with `/`, all below it."""
+    names, parts = written.rstrip("/").split("/"), path.split("/")
+    if len(parts) < len(names) or (len(parts) > len(names) and not written.endswith("/")):
+        return False
+    return all(name == part or may_meet(part, name) for name, part in zip(names, parts, strict=False))
+
+
 def _begins(pattern: tuple[_Piece, ...], parts: Parts) -> bool:
     return len(pattern) <= len(parts) and all(
         piece.may_be(part) for piece, part in zip(pattern, parts, strict=False)

@@ -22,7 +22,7 @@ _BUILD = (
     "--bench=word --benches --all-targets --features=text --all-features --no-default-features "
     "--release --profile=word --locked --frozen --offline "
     "--verbose --quiet --message-format=word --color=word --no-fail-fast --jobs=number --keep-going "
-    "--target=word --doc --no-run --manifest-path=read --target-dir=write --timings"
+    "--target=word --doc --no-run --manifest-path=read --target-dir=folder --timings"
 )
 _HARNESS = Form(
     "--nocapture --test-threads=number --ignored --include-ignored --exact --skip=text --list "

@@ -26,7 +26,7 @@ _FLAG = re.compile(
 _VERSION = frozenset({"--version", "-version", "-v", "-dumpversion"})
 _SOURCE = re.compile(r".*\.(c|cc|cpp|cxx|C|h|hh|hpp|hxx|m|mm|s|S|o|a)")
 _JAVAC = Form(
-    "-d=write -g -nowarn -Xlint -Werror -deprecation -encoding=word -release=number "
+    "-d=folder -g -nowarn -Xlint -Werror -deprecation -encoding=word -release=number "
     "-source=number -target=number",
     "read+",
     is_single=True,

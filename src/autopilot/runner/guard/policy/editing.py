@@ -9,6 +9,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
 from autopilot.runner.guard.policy.kinds import read, write
 from autopilot.runner.guard.verdict import Refused
@@ -17,13 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _ADDRESS = r"(?:[0-9]+(?:~[0-9]+)?|\$|/(?:[^/\\\n]|\\[^\n])*/I?)"
-_RANGE = re.compile(rf"\s*(?:{_ADDRESS}(?:,(?:{_ADDRESS}|\+[0-9]+))?)?\s*!?\s*")
+_RANGE = re.compile(rf"\s*(?:(?P<first>{_ADDRESS})(?:,(?P<second>{_ADDRESS}|\+[0-9]+))?)?\s*!?\s*")
+# What a set of letters is to some seds, in which the mark that ends an expression is a letter like any other.
+_SETS = (
+    re.compile(r"\[\^?+\]?+[^]]*+\]"),
+    re.compile(r"\[\^?+\]?+(?:\[[:.=][^]]*[:.=]\]|[^]])*\]"),
+)
 _SIMPLE = re.compile(r"[pdq=nNDPhHgGx]\s*(?=[;\n}]|$)")
 _BLOCK = re.compile(r"\{\s*")
 _BLOCK_END = re.compile(r"\s*\}\s*")
 # One line of text, to the end of the script: `;` and `}` are part of it.
 _TEXT = re.compile(r"[aic](?:\\\s*|\s+)[^\n]*(?<!\\)$")
 _FLAGS = re.compile(r"[gIip0-9]*\s*(?=[;\n}]|$)")
+_ESCAPED = re.compile(r"\\.")
+_TRANSLITERATION = re.compile(r"/(?:[^]/\\\n[]|\\[^\n])+/(?:[^]/\\\n[]|\\[^\n])+/\s*(?=[;\n}]|$)")
 _TOLD = (
     "accepted sed scripts print, delete or quit (10,20p /x/d 5q), insert one line (3i text), or replace "
     "(s/old/new/g, flags g i I p and a number), joined by ;"
@@ -50,6 +58,9 @@ def _sed(call: Call) -> None:
         check_script(script.text)
     for word in operands:
         (write if given.has("-i", "--in-place") else read)(call.act, word)
+        for suffix in given.values("-i", "--in-place"):
+            kept = None if word.pattern is None else word.pattern + suffix.text
+            write(call.act, Word(word.text + suffix.text, kept))
 
 
 def check_script(script: str) -> None:
@@ -66,22 +77,39 @@ def check_script(script: str) -> None:
             if script[at : at + 1] in {";", "\n"}:
                 at += 1
             continue
-        address = _RANGE.match(script, at)
-        at = address.end() if address else at
+        at = _after_address(script, at)
         block = _BLOCK.match(script, at)
         if block is not None:
             at, depth = block.end(), depth + 1
             continue
-        simple = _SIMPLE.match(script, at)
-        if simple is not None:
-            at = simple.end()
-        elif _TEXT.match(script, at):
+        if _TEXT.match(script, at):
             return
-        elif script[at : at + 1] == "s":
-            at = _after_replacement(script, at + 1)
-        else:
-            raise Refused("sed-script", _TOLD)
+        at = _after_command(script, at)
         at += script[at : at + 1] != "}"  # past the separator; the end of a block is a command of its own
+
+
+def _after_address(script: str, at: int) -> int:
+    address = _RANGE.match(script, at)
+    if address is None:
+        return at
+    for part in ("first", "second"):
+        start = address.start(part)
+        if start >= at and script[start] == "/":
+            _check_end(script[start + 1 :], "/", address[part].rindex("/") - 1)
+    return address.end()
+
+
+def _after_command(script: str, at: int) -> int:
+    simple = _SIMPLE.match(script, at)
+    if simple is not None:
+        return simple.end()
+    match script[at : at + 1]:
+        case "s":
+            return _after_replacement(script, at + 1)
+        case "y":
+            return _after_transliteration(script, at + 1)
+        case _:
+            raise Refused("sed-script", _TOLD)
 
 
 def _after_replacement(script: str, at: int) -> int:
@@ -89,7 +117,7 @@ def _after_replacement(script: str, at: int) -> int:
     if not mark or mark.isalnum() or not mark.isascii() or mark in "\\\n ;":
         raise Refused("sed-script", _TOLD)
     parts: list[str] = []
-    start = at = at + 1
+    first = start = at = at + 1
     while at < len(script) and len(parts) < 2:
         if script[at] == "\\":
             at += 1
@@ -102,10 +130,36 @@ def _after_replacement(script: str, at: int) -> int:
     flags = _FLAGS.match(script, at)
     if len(parts) < 2 or flags is None or at > len(script):
         raise Refused("sed-script", _TOLD)
-    # Some seds take the mark inside [...] for text and some do not: then nobody knows where it ends.
-    if parts[0].count("[") > parts[0].count("]"):
-        raise Refused("sed-script", _TOLD)
+    _check_end(script[first:], mark, len(parts[0]))
     return flags.end()
+
+
+def _after_transliteration(script: str, at: int) -> int:
+    """Give the end of `y/abc/xyz/`."""
+    found = _TRANSLITERATION.match(script, at)
+    if found is None:
+        raise Refused("sed-script", _TOLD)
+    return found.end()
+
+
+def _check_end(expression: str, mark: str, end: int) -> None:
+    """Make sure that an expression ends there for every sed: some take the mark inside [...] for text.
+
+    Raises:
+        Refused: for some it ends elsewhere.
+    """
+    inside = _ESCAPED.sub("", expression[:end])
+    ends = {_end_of(expression, mark, way) for way in _SETS} if "[" in inside else {end}
+    if ends != {end} or inside.count("[") > inside.count("]"):
+        raise Refused("sed-script", _TOLD)
+
+
+def _end_of(expression: str, mark: str, sets: re.Pattern[str]) -> int | None:
+    at = 0
+    while at < len(expression) and expression[at] != mark:
+        found = sets.match(expression, at)
+        at = found.end() if found else at + 1 + (expression[at] == "\\")
+    return at
 
 
 _AWK_WORDS = re.compile(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COPY = Form(
     "-aRrpPfnuvTdiLH -t:text --recursive --archive --force --no-clobber --update --verbose "
     "--target-directory=text "
-    "--no-target-directory --preserve[=word] --parents --no-dereference --dereference",
+    "--no-target-directory --preserve[=word] --no-dereference --dereference",
     "text*",
 )
 _MOVE = Form(

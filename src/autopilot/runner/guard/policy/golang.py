@@ -27,7 +27,7 @@ _TEST = (
     "-benchtime=word -cover -covermode=word -coverpkg=text "
     "-coverprofile=write -failfast -parallel=number -cpu=word -skip=text -list=text -fuzz=text "
     "-fuzztime=word -shuffle=word -vet=word "
-    "-test.v -test.run=text -cpuprofile=write -memprofile=write -fullpath -c -o=write -update"
+    "-test.v -test.run=text -cpuprofile=write -memprofile=write -fullpath -c -o=folder -update"
 )
 
 
@@ -87,7 +87,7 @@ def _run(call: Call) -> None:
 
 _GO: Mapping[str, Policy] = MappingProxyType(
     {
-        "build": _packages(Form(f"{_BUILD} -o=write", "text*", is_single=True)),
+        "build": _packages(Form(f"{_BUILD} -o=folder", "text*", is_single=True)),
         "help": Form("", "word?"),
         "test": _tested(Form(_TEST, "text*", is_single=True)),
         "run": _run,

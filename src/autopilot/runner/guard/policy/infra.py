@@ -130,9 +130,9 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
             "taplo in a run",
         ),
         "mkdocs": one_of(
-            {"build": Form("-qsv -d:write --strict --site-dir=write --clean", "")}, "mkdocs in a run"
+            {"build": Form("-qsv -d:folder --strict --site-dir=folder --clean", "")}, "mkdocs in a run"
         ),
-        "sphinx-build": Form("-WnqvEaT -b:word -j:word -c:settings --keep-going", "read write"),
+        "sphinx-build": Form("-WnqvEaT -b:word -j:word -c:settings --keep-going", "read folder"),
         "swiftformat": Form("--lint --quiet --config=settings --swiftversion=word --strict", "rewrite*"),
     }
 )

@@ -17,6 +17,7 @@ Kind = Callable[[Act, Word], None]
 
 _REVISION = re.compile(r"[A-Za-z0-9_./@{}^~+=,#-]+")
 _RANGE = re.compile(r"\.{2,3}")
+_A_FILE = re.compile(r"[\w./@+~ -]*")
 _LINKED = r"(-s|-w|-X[ =]'?[A-Za-z0-9_./-]+=[A-Za-z0-9_.:/+-]*'?)"
 
 
@@ -43,8 +44,16 @@ def write(act: Act, word: Word) -> None:
         act.write(word)
 
 
+def folder(act: Act, word: Word) -> None:
+    """Take a folder into which a tool writes files by names of its own."""
+    act.write_into(word)
+
+
 def settings(act: Act, word: Word) -> None:
     """Take a file of settings that replaces the project's own: of the worktree, not made by the run."""
+    if not _A_FILE.fullmatch(word.text):
+        # Several tools take their settings themselves here: jest a JSON object, ruff a line of TOML.
+        raise Refused("settings-inline", f"{word.text!r}: settings are a file of the project, named plainly")
     if act.places.is_sink(word.text) or word.text in {"", "-"}:
         raise Refused("settings-off", f"{word.text!r}: the project's settings stay in force; leave it out")
     read(act, word)
@@ -145,6 +154,7 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         "text": any_text,
         "read": read,
         "write": write,
+        "folder": folder,
         "settings": settings,
         "tree": tree,
         "archive": archive,

@@ -37,7 +37,7 @@ _WRITE_OUT = re.compile(r"(%\{[a-z_]+\}|\\n|\\t|[A-Za-z0-9 :.,_-])*")
 _WGET = Form(
     "-qvSc -n:{v|c|d} -O:write --quiet --no-verbose --server-response --spider --timeout=number "
     "--tries=number -T:number -t:number --output-document=write "
-    "-P:write --directory-prefix=write --no-clobber --header=text -U:text --user-agent=text "
+    "-P:folder --directory-prefix=folder --no-clobber --header=text -U:text --user-agent=text "
     "--https-only --max-redirect=number --show-progress",
     "text+",
 )

@@ -33,7 +33,7 @@ _TURBO = Form(
 _LERNA = Form("--scope=text --stream --since[=rev] --concurrency=number --no-bail --parallel", "text")
 _BUNDLE = (
     "-c[:settings] --config[=settings] --mode=word -m:word --env=word --sourcemap --minify --silent "
-    "--logLevel=word --outDir=write --out-dir=write -d:write --dts --clean --no-clean --format=word "
+    "--logLevel=word --outDir=folder --out-dir=folder -d:folder --dts --clean --no-clean --format=word "
     "--emptyOutDir --progress --profile"
 )
 _NG = Form(
@@ -49,7 +49,7 @@ _PLAYWRIGHT = Form(
 )
 _CYPRESS = Form("--spec=read --browser=word --component --e2e --headless --quiet --config-file=settings", "")
 _ESBUILD = Form(
-    "--bundle --outfile=write --outdir=write --platform=word --format=word --target=word --minify "
+    "--bundle --outfile=write --outdir=folder --platform=word --format=word --target=word --minify "
     "--sourcemap",
     "read+",
 )

@@ -209,7 +209,7 @@ _DENO: Mapping[str, Policy] = MappingProxyType(
     {
         "test": Form(
             "--no-check --filter=text --fail-fast[=number] --parallel --allow-read[=read] --no-lock "
-            "--frozen --quiet -q --coverage[=write]",
+            "--frozen --quiet -q --coverage[=folder]",
             "read*",
         ),
         "lint": Form("--json --compact --quiet", "read*"),

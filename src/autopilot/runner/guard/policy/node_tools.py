@@ -37,7 +37,7 @@ _TESTER = (
 _TSC = (
     "-pbwv -p:read --noEmit --project=read --build --pretty[={true|false}] "
     "--skipLibCheck[={true|false}] --strict[={true|false}] --incremental[={true|false}] --listFiles "
-    "--listEmittedFiles --traceResolution --showConfig --version --outDir=write --target=word "
+    "--listEmittedFiles --traceResolution --showConfig --version --outDir=folder --target=word "
     "--module=word --moduleResolution=word --jsx=word "
     "--esModuleInterop --declaration --emitDeclarationOnly --noEmitOnError --diagnostics "
     "--extendedDiagnostics --lib=word --noUnusedLocals "
@@ -119,9 +119,9 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
         "cspell": Form("--no-progress --quiet --words-only", "text*"),
         "commitlint": Form("-V --from=rev --to=rev --last --verbose", ""),
         "astro": one_of({"check": Form("", ""), "build": Form("", "")}, "astro in a run"),
-        "typedoc": Form("--out=write --json=write", "read*"),
+        "typedoc": Form("--out=folder --json=write", "read*"),
         "tailwindcss": Form("-i:read -o:write --input=read --output=write --minify", ""),
-        "babel": Form("-d:write --out-dir=write --extensions=text --source-maps", "read+"),
+        "babel": Form("-d:folder --out-dir=folder --extensions=text --source-maps", "read+"),
         "changeset": one_of({"status": Form("--verbose --since=rev", "")}, "changeset in a run"),
         "tsd": Form("", "read?"),
         "madge": Form("--circular --extensions=word --json --ts-config=settings --warning", "read+"),

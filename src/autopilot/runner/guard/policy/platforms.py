@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DOTNET_FLAGS = (
-    "-c:word -v:word -f:word -o:write -l:loggers --no-restore --no-build --configuration=word "
+    "-c:word -v:word -f:word -o:folder -l:loggers --no-restore --no-build --configuration=word "
     "--verbosity=word --framework=word --filter=text --nologo --logger=loggers "
-    "--output=write --collect=text --results-directory=write --list-tests --blame --settings=settings "
+    "--output=folder --collect=text --results-directory=folder --list-tests --blame --settings=settings "
     "--no-incremental --no-dependencies --no-self-contained"
 )
 
@@ -127,7 +127,7 @@ _SWIFT = one_of(
 _XCODE = Form(
     "-scheme=text -workspace=read -project=read -destination=text -configuration=word -quiet -sdk=word -list "
     "-showsdks -version -enableCodeCoverage=word -testPlan=word -target=text -parallel-testing-enabled=word "
-    "-derivedDataPath=write -resultBundlePath=write",
+    "-derivedDataPath=folder -resultBundlePath=folder",
     "{build|test|clean|analyze|build-for-testing|test-without-building}*",
     is_single=True,
 )

@@ -73,7 +73,7 @@ def _pytest(call: Call) -> None:
                 "coverage-report", "--cov-report is term, term-missing, xml or html, with a file inside"
             )
         if found["path"]:
-            call.act.write(word.tail(found.start("path")))
+            call.act.write_into(word.tail(found.start("path")))
     for word in given.values("--basetemp"):
         if not call.act.is_in_tmp(word):
             raise Refused(
@@ -152,9 +152,9 @@ def _coverage(call: Call) -> None:
         _coverage_run(rest)
     elif name in {"report", "html", "xml", "json", "lcov", "combine", "erase", "--version"}:
         Form(
-            "-miqa -d:write -o:write --show-missing --skip-covered --skip-empty --fail-under=number "
+            "-miqa -d:folder -o:write --show-missing --skip-covered --skip-empty --fail-under=number "
             "--include=text --omit=text "
-            "--ignore-errors --precision=number --sort=text --format=word --directory=write --append "
+            "--ignore-errors --precision=number --sort=text --format=word --directory=folder --append "
             "--keep --quiet --rcfile=settings",
             "read*",
         ).read(rest)

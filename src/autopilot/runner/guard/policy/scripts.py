@@ -127,7 +127,8 @@ def _bundle(call: Call) -> None:
 _PHPUNIT = Form(
     "-v -c:settings --filter=text --testsuite=word --group=word --exclude-group=word --stop-on-failure "
     "--colors[=word] --testdox --no-coverage --display-warnings --configuration=settings --verbose "
-    "--debug --coverage-text --coverage-html=write --coverage-clover=write --log-junit=write --order-by=word",
+    "--debug --coverage-text --coverage-html=folder --coverage-clover=write --log-junit=write "
+    "--order-by=word",
     "read*",
 )
 
