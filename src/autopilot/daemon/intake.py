@@ -10,8 +10,8 @@ import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.checkup.configured import stored_by
+from autopilot.daemon.issues import resolve
 from autopilot.daemon.question import answer
-from autopilot.daemon.references import resolve
 from autopilot.schemas.errors import (
     AutopilotError,
     ConfigError,
@@ -21,7 +21,7 @@ from autopilot.schemas.errors import (
     TransientError,
 )
 from autopilot.schemas.hidden import show_hidden
-from autopilot.schemas.reference import parse
+from autopilot.schemas.issues import parse
 from autopilot.schemas.ticket import MAX_BODY_CHARS, MAX_TITLE_CHARS
 from autopilot.schemas.tracking import IssueReport, IssueSpec
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.settings import Settings
-    from autopilot.daemon.references import Target
+    from autopilot.daemon.issues import Target
     from autopilot.schemas.tracking import Issue
 
 _REFERENCE, _HERE = "reference", "here"

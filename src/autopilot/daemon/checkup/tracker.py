@@ -11,8 +11,8 @@ from autopilot.config import secrets
 from autopilot.daemon.checkup import queue
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
 from autopilot.daemon.checkup.configured import credential
+from autopilot.daemon.issues import tracker_of, trackers
 from autopilot.daemon.question import answer
-from autopilot.daemon.references import tracker_of, trackers
 from autopilot.schemas.publication import ForgeCheckReport
 from autopilot.schemas.tracking import TrackerCheckSpec
 

@@ -9,7 +9,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, assert_never
 
-from autopilot.daemon.references import tracker_of
+from autopilot.daemon.issues import tracker_of
 from autopilot.daemon.store import deliveries, queries_runs, queries_tickets
 from autopilot.daemon.store.unit import in_one
 from autopilot.schemas.delivery import ChannelSpec, DeliverySpec, IssueTarget

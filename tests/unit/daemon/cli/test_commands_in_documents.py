@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autopilot.daemon import reference
+from autopilot.daemon import cli_page
 from autopilot.daemon.cli import frontmatter
 from autopilot.daemon.cli.main import build_parser
 from autopilot.daemon.cli.verbs import VERBS
@@ -38,7 +38,7 @@ def faults(words: list[str]) -> list[str]:
     verb, *rest = words
     if verb not in VERBS:
         return [f"there is no command {verb}"]
-    part = reference.parts(build_parser([verb]))[verb]
+    part = cli_page.parts(build_parser([verb]))[verb]
     options = {name for action in part._actions for name in action.option_strings}  # noqa: SLF001 - no other way
     unknown = [word for word in rest if word.startswith("-") and word != "-" and word not in options]
     chosen = [action.choices for action in part._actions if action.choices and not action.option_strings]  # noqa: SLF001
@@ -70,9 +70,9 @@ def test_every_command_of_the_readme_can_be_typed_as_it_stands() -> None:
 
 
 def test_the_page_of_commands_is_what_the_parser_says() -> None:
-    command = "python -P -m autopilot.daemon.reference > docs/cli.md"
+    command = "python -P -m autopilot.daemon.cli_page > docs/cli.md"
     page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    assert page == reference.page(), f"write it anew: {command}"
+    assert page == cli_page.page(), f"write it anew: {command}"
     assert command in page
     assert [f"## autopilot {verb}" for verb in VERBS] == re.findall(r"^## .*$", page, re.MULTILINE)
 

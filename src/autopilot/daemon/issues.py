@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from autopilot.config.nearest import nearest
 from autopilot.daemon.specs import GITHUB_API
 from autopilot.schemas.errors import TicketError
-from autopilot.schemas.reference import parse
+from autopilot.schemas.issues import parse
 from autopilot.schemas.tracking import TrackerSpec
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from autopilot.config.repository import Repo
     from autopilot.config.settings import Settings
     from autopilot.config.tracker import Tracker
-    from autopilot.schemas.reference import Reference
+    from autopilot.schemas.issues import Reference
 
 GITHUB, GITHUB_SITE = "github", "https://github.com"
 _GHES = "/api/v3"

@@ -9,9 +9,9 @@ import pytest
 from autopilot.config.load import load
 from autopilot.config.paths import Paths
 from autopilot.config.settings import Settings
-from autopilot.daemon.references import resolve, tracker_of
+from autopilot.daemon.issues import resolve, tracker_of
 from autopilot.schemas.errors import ConfigError, TicketError
-from autopilot.schemas.reference import Reference, parse
+from autopilot.schemas.issues import Reference, parse
 
 SHOP = """
 [[repo]]

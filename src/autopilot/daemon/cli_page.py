@@ -1,6 +1,6 @@
 """The page of every command, written from the parser so that it cannot say anything else.
 
-`docs/cli.md` is made by `python -P -m autopilot.daemon.reference > docs/cli.md`; a test fails when it has
+`docs/cli.md` is made by `python -P -m autopilot.daemon.cli_page > docs/cli.md`; a test fails when it has
 drifted.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _HEAD = """\
 # Commands
 
-Written from the program; change it there and run `python -P -m autopilot.daemon.reference > docs/cli.md`.
+Written from the program; change it there and run `python -P -m autopilot.daemon.cli_page > docs/cli.md`.
 
 Every command explains itself with `--help`. Those that read take `--json`: one document on standard output,
 the same bytes whether a daemon answers or the command reads the queue itself; a refusal is then
