@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
+from autopilot.config.clear import stays_here
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ class Outward:
     direct: tuple[str, ...] = ()
 
     def proxy_for(self, host: str, *, is_tls: bool) -> Proxy | None:
-        """Give the proxy that stands between us and a host."""
-        is_direct = any(name in {"*", host} or host.endswith(f".{name}") for name in self.direct)
+        """Give the proxy that stands between us and a host; nothing stands between us and this machine."""
+        is_direct = stays_here(host) or any(
+            name in {"*", host} or host.endswith(f".{name}") for name in self.direct
+        )
         return None if is_direct else self.https if is_tls else self.http
 
 

@@ -50,7 +50,7 @@ class Errand:
             return
         target = self.broker.endpoint.target
         try:
-            line = self.visit.operator.call(self.broker.endpoint)
+            line = self.visit.operator.call(self.broker.endpoint, is_raw=False)
         except OSError as exc:
             self.visit.answer(502, f"{target.host} cannot be reached: {exc}")
             return

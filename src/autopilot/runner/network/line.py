@@ -73,15 +73,20 @@ class Operator:
     net: Net = field(default_factory=HostNet)
     outward: Outward = field(default_factory=Outward)
 
-    def call(self, endpoint: Endpoint) -> Line | Refusal:
+    def call(self, endpoint: Endpoint, *, is_raw: bool = True) -> Line | Refusal:
         """Open a connection to an endpoint.
+
+        Args:
+            endpoint: whom to reach.
+            is_raw: bytes may go over it that we did not write ourselves. Then a proxy on the way has to lead
+                to the endpoint and nowhere else first: it would take them for requests to itself.
 
         Raises:
             OSError: it cannot be reached.
         """
         proxy = self.outward.proxy_for(endpoint.target.host, is_tls=endpoint.is_tls)
         if proxy is not None:
-            return self._through(proxy, endpoint)
+            return self._through(proxy, endpoint, is_raw=is_raw)
         host, port = endpoint.target.host, endpoint.target.port
         addresses = self.net.resolve(host, port)[:_MAX_ADDRESSES]
         if not endpoint.may_be_near and not all(map(is_public, addresses)):
@@ -97,9 +102,9 @@ class Operator:
                 last = exc
         raise last
 
-    def _through(self, proxy: Proxy, endpoint: Endpoint) -> Line:
+    def _through(self, proxy: Proxy, endpoint: Endpoint, *, is_raw: bool) -> Line:
         line = self._first(self.net.resolve(proxy.host, proxy.port)[:_MAX_ADDRESSES], proxy.port)
-        if not endpoint.is_tls:
+        if not endpoint.is_tls and not is_raw:
             return Line(line, proxy)
         try:
             _ask_for_tunnel(line, proxy, str(endpoint.target))

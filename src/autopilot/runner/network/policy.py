@@ -35,12 +35,16 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request as the client wrote it. `has_body` says that something would follow the head."""
+    """One request as the client wrote it.
+
+    `has_body`: something would follow the head. `has_two_lengths`: where that ends is said in two ways.
+    """
 
     method: str
     target: str
     hosts: tuple[str, ...]
     has_body: bool = False
+    has_two_lengths: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ class Policy:
 
     def judge(self, asked: Asked) -> Way | Refusal:
         """Say where a request goes, or why it does not go anywhere."""
-        if asked.method == "CONNECT":
+        if asked.method.upper() == "CONNECT":
             return self._tunnel(asked)
         return self._plain(asked)
 
@@ -100,6 +104,8 @@ class Policy:
             return Refusal("method", f"only {' and '.join(sorted(_READING))} may be used here")
         if not endpoint.writes and asked.has_body:
             return Refusal("body", "nothing may be sent here")
+        if asked.has_two_lengths:
+            return Refusal("framing", "the body has two lengths")
         return Way(endpoint, path if path.startswith("/") else f"/{path}")
 
     def _listed(self, target: Target, asked: Asked) -> Endpoint | Refusal:

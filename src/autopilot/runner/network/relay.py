@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Taken = Callable[[bytes], bytes | None]
+
 CHUNK_BYTES = 64 * 1024
 
 
 class _Way:
     """One direction: what has been read and not yet written, at most one chunk."""
 
-    def __init__(self, source: socket.socket, sink: socket.socket, first: bytes) -> None:
+    def __init__(self, source: socket.socket, sink: socket.socket, first: bytes, taken: Taken) -> None:
         self.source, self.sink = source, sink
-        self.held = memoryview(first)
+        self.held, self.taken = memoryview(first), taken
         self.has_ended = False
         self.is_closed = False
 
@@ -28,13 +30,15 @@ class _Way:
     def wants_read(self) -> bool:
         return not self.has_ended and not self.held
 
-    def read(self) -> int:
+    def read(self) -> bool:
         try:
             data = self.source.recv(CHUNK_BYTES)
         except BlockingIOError:
-            return 0
-        self.held, self.has_ended = memoryview(data), not data
-        return len(data)
+            return True
+        self.has_ended = not data
+        piece = self.taken(data)
+        self.held = memoryview(piece or b"")
+        return piece is not None
 
     def write(self) -> None:
         if self.held:
@@ -54,7 +58,7 @@ def relay(
     idle_s: float,
     first_up: bytes = b"",
     is_one_way: bool = False,
-    may_send: Callable[[int], bool] = lambda _size: True,
+    taken: Taken = lambda data: data,
 ) -> bool:
     """Carry bytes until the server has ended, or both have, or nothing has moved for a time.
 
@@ -64,15 +68,16 @@ def relay(
         idle_s: how long nothing may move.
         first_up: what goes to the server before anything else.
         is_one_way: nothing more is taken from the client.
-        may_send: asked with the size of each piece of the client's; False ends it all.
+        taken: handed each piece of the client's, and an empty one at its end; gives what of it goes on.
+            None ends it all.
 
     Returns:
-        Whether it came to its end without `may_send` having said no.
+        Whether it came to its end without `taken` having ended it.
 
     Raises:
         OSError: one of the two broke off.
     """
-    up, down = _Way(client, server, first_up), _Way(server, client, b"")
+    up, down = _Way(client, server, first_up, taken), _Way(server, client, b"", lambda data: data)
     client.setblocking(False)  # noqa: FBT003 - the standard library's own signature
     server.setblocking(False)  # noqa: FBT003 - as above
     with selectors.DefaultSelector() as selector:
@@ -84,10 +89,8 @@ def relay(
                 return True
             for key, events in ready:
                 reads = up if key.fileobj is client else down
-                if events & selectors.EVENT_READ and reads.wants_read:
-                    size = reads.read()
-                    if reads is up and not may_send(size):
-                        return False
+                if events & selectors.EVENT_READ and reads.wants_read and not reads.read():
+                    return False
             up.write()
             down.write()
     return True

@@ -1,7 +1,7 @@
 """One connection from inside: its request is read, judged, and carried on or refused.
 
 Must not answer for anybody else: a refusal is ours and says so, everything else is the server's own answer.
-One request for each connection; what follows it is the business of whoever it went to.
+One request for each connection: a second one would be judged by whoever the first went to.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from autopilot.runner.network.names import Refusal, read_target
 from autopilot.runner.network.policy import Asked
 from autopilot.runner.network.refused import Refused, shown
 from autopilot.runner.network.relay import CHUNK_BYTES, relay
+from autopilot.runner.network.single import Single
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +79,7 @@ class Visit:
             self.refuse(_refused(asked, way.code), way)
             return
         try:
-            line = self.operator.call(way.endpoint)
+            line = self.operator.call(way.endpoint, is_raw=way.path is None)
         except OSError as exc:
             self.answer(502, f"{way.endpoint.target.host} cannot be reached: {exc}")
             return
@@ -86,11 +87,10 @@ class Visit:
             self.refuse(_refused(asked, line.code), line)
             return
         with self.ends.kept(line.socket):
-            rest, _ = parser.trailing_data
             if way.path is None:
-                self._tunnel(asked, way, line, rest)
+                self._tunnel(asked, way, line, parser.trailing_data[0])
             else:
-                self._forward(request, way, line, rest)
+                self._forward(request, way, line, parser)
 
     def _request(self, parser: h11.Connection) -> h11.Request | Refusal | None:
         """Read the head of a request; None when nobody has asked for anything."""
@@ -120,7 +120,7 @@ class Visit:
                 self.refusals.add(_refused(asked, refusal.code))
                 return
         purse = _Purse(None if way.endpoint.writes else MAX_SENT_BYTES - len(first))
-        if not relay(self.client, line.socket, idle_s=self.idle_s, first_up=first, may_send=purse.may_send):
+        if not relay(self.client, line.socket, idle_s=self.idle_s, first_up=first, taken=purse.taken):
             self.refusals.add(_refused(asked, "too-much-sent"))
 
     def _hello(self, first: bytes) -> bytes | Refusal:
@@ -139,19 +139,20 @@ class Visit:
         is_same = way.endpoint.target.is_address or server_name(hello) == way.endpoint.target.host
         return None if is_same else Refusal("tls-other-name", "the client asks TLS for another server")
 
-    def _forward(self, request: h11.Request, way: Way, line: Line, rest: bytes) -> None:
+    def _forward(self, request: h11.Request, way: Way, line: Line, parser: h11.Connection) -> None:
         try:
-            head = _head(request, way, line)
-        except h11.LocalProtocolError:
+            single = Single(parser, _anew(request, way, line))
+            first = single.begin()
+        except h11.ProtocolError:
             self.refuse(Refused("", 0, "", _MALFORMED.code), _MALFORMED)
             return
-        is_read_only = not way.endpoint.writes
         relay(
             self.client,
             line.socket,
             idle_s=self.idle_s,
-            first_up=head if is_read_only else head + rest,
-            is_one_way=is_read_only,
+            first_up=first,
+            is_one_way=single.has_asked,
+            taken=single.taken,
         )
 
     def refuse(self, refused: Refused, refusal: Refusal) -> None:
@@ -191,11 +192,11 @@ class _Purse:
     def __init__(self, left: int | None) -> None:
         self._left = left
 
-    def may_send(self, size: int) -> bool:
+    def taken(self, data: bytes) -> bytes | None:
         if self._left is None:
-            return True
-        self._left -= size
-        return self._left >= 0
+            return data
+        self._left -= len(data)
+        return data if self._left >= 0 else None
 
 
 def _asked(request: h11.Request) -> Asked:
@@ -208,6 +209,7 @@ def _asked(request: h11.Request) -> Asked:
             name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
             for name, value in headers
         ),
+        has_two_lengths={b"transfer-encoding", b"content-length"} <= {name for name, _ in headers},
     )
 
 
@@ -221,7 +223,7 @@ def _refused(asked: Asked, code: str) -> Refused:
     return Refused(shown(target.host), target.port, shown(asked.method)[:20], code)
 
 
-def _head(request: h11.Request, way: Way, line: Line) -> bytes:
+def _anew(request: h11.Request, way: Way, line: Line) -> h11.Request:
     """Write the request anew: our own Host header, one request only, no word between client and proxy."""
     headers = list(request.headers)
     named = {
@@ -239,6 +241,4 @@ def _head(request: h11.Request, way: Way, line: Line) -> bytes:
         path = f"http://{host}{path}"
         if line.proxy.authorization:
             ours.append((b"Proxy-Authorization", line.proxy.authorization.encode("ascii")))
-    writer = h11.Connection(h11.CLIENT)
-    anew = h11.Request(method=request.method, target=path.encode("ascii"), headers=[*ours, *kept])
-    return writer.send(anew) or b""
+    return h11.Request(method=request.method, target=path.encode("ascii"), headers=[*ours, *kept])
