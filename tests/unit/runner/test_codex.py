@@ -195,7 +195,7 @@ def test_tokens_are_known_while_it_works_from_the_record_that_it_keeps(tmp_path:
     assert stream.look() == [Spent(13_000, 2000, 100, 0, is_priced=True)]
     done = {"type": "turn.completed", "usage": {"input_tokens": 2000, "output_tokens": 100}}
     assert stream.feed(lines(done)) == [Spent(13_000, 2000, 100, 0, is_priced=True)]
-    assert stream.usage(is_known=True).cost_micro_usd == 13_000
+    assert stream.usage(is_whole=True).cost_micro_usd == 13_000
 
 
 def test_what_stands_in_the_records_place_does_no_harm(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def told(*events: object) -> bytes:
 def play(data: bytes, code: int = 0, tail: str = "") -> tuple[AgentReport, list[AgentEvent]]:
     agent = CopilotAgent()
     events = [event for start in range(0, len(data), 97) for event in agent.feed(data[start : start + 97])]
-    return agent.finish(Ending(code, None, tail)), events
+    return agent.finish(Ending(code, None, tail) if code >= 0 else Ending(None, -code, tail)), events
 
 
 def replay(name: str) -> tuple[AgentReport, list[AgentEvent]]:
@@ -134,10 +134,9 @@ def test_its_errors_are_sorted_even_where_it_ends_in_0(data: object, outcome: Ou
     ("events", "exit_code", "outcome", "code"),
     [
         ((), 127, Outcome.AGENT_MISSING, "agent-missing"),
-        ((), 1, Outcome.AGENT_FAILED, "agent-no-result"),
+        ((), 1, Outcome.AGENT_FAILED, "agent-failed-unknown"),
         ((), 0, Outcome.AGENT_FAILED, "agent-no-result"),
         (({"type": "result", "exitCode": 1},), 0, Outcome.AGENT_FAILED, "agent-no-result"),
-        (({"type": "result", "exitCode": 0},), 1, Outcome.AGENT_FAILED, "agent-no-result"),
     ],
 )
 def test_an_end_without_a_result_is_a_failure(
@@ -145,6 +144,14 @@ def test_an_end_without_a_result_is_a_failure(
 ) -> None:
     report, _ = play(told(*events), exit_code, "no")
     assert (report.outcome, report.code) == (outcome, code)
+
+
+@pytest.mark.field_report("AGT-021")
+@pytest.mark.parametrize("code", [1, 137, -9])
+def test_a_good_result_followed_by_a_bad_exit_is_kept_with_a_warning(code: int) -> None:
+    report, _ = play(told({"type": "result", "exitCode": 0}), code)
+    assert report.outcome is None
+    assert any("non-zero exit after result" in warning for warning in report.warnings)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +164,12 @@ def test_an_end_without_a_result_is_a_failure(
 def test_strange_events_are_tolerated(strange: object) -> None:
     report, _ = play(told(strange, {"type": "result", "exitCode": 0}))
     assert report.outcome is None
+
+
+def test_a_type_of_a_family_that_nobody_knows_is_told_of() -> None:
+    done = {"type": "result", "exitCode": 0}
+    report, _ = play(told({"type": "session.brand_new"}, {"type": "brand.new"}, {"type": 7}, done))
+    assert report.warnings == ("unknown event types: (no type), brand.new",)
 
 
 def test_an_agent_that_talks_without_end_does_not_fill_our_memory() -> None:

@@ -56,7 +56,7 @@ def test_a_line_of_fifty_mebibytes_is_dropped_with_a_note_and_the_result_is_seen
     seen = lines.feed(b'"}\n' + RESULT)
     assert seen == [json.loads(RESULT)]
     assert lines.dropped == 1
-    assert lines.note() == "0 lines were not JSON and 1 were too long to read"
+    assert lines.notes() == ("0 lines were not JSON and 1 were too long to read",)
 
 
 @pytest.mark.field_report("AGT-012")

@@ -52,7 +52,7 @@ def told(*events: object) -> bytes:
 def play(data: bytes, code: int = 0, tail: str = "") -> tuple[AgentReport, list[AgentEvent]]:
     agent = GeminiAgent()
     events = [event for start in range(0, len(data), 97) for event in agent.feed(data[start : start + 97])]
-    return agent.finish(Ending(code, None, tail)), events
+    return agent.finish(Ending(code, None, tail) if code >= 0 else Ending(None, -code, tail)), events
 
 
 def replay(name: str) -> tuple[AgentReport, list[AgentEvent]]:

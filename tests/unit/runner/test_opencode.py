@@ -259,10 +259,6 @@ def test_its_errors_are_sorted_even_where_it_ends_in_0(error: object, outcome: O
             ({"type": "step_finish", "part": {"reason": "tool-calls"}},),
             *(0, Outcome.AGENT_FAILED, "agent-no-result"),
         ),
-        (
-            ({"type": "step_finish", "part": {"reason": "stop"}},),
-            *(1, Outcome.AGENT_FAILED, "agent-no-result"),
-        ),
     ],
 )
 def test_an_end_without_a_result_is_a_failure(
@@ -270,6 +266,14 @@ def test_an_end_without_a_result_is_a_failure(
 ) -> None:
     report, _ = play(told(*events), exit_code, "no")
     assert (report.outcome, report.code) == (outcome, code)
+
+
+@pytest.mark.field_report("AGT-021")
+@pytest.mark.parametrize("code", [1, 137, -9])
+def test_a_good_result_followed_by_a_bad_exit_is_kept_with_a_warning(code: int) -> None:
+    report, _ = play(told({"type": "step_finish", "part": {"reason": "stop"}}), code)
+    assert report.outcome is None
+    assert any("non-zero exit after result" in warning for warning in report.warnings)
 
 
 @pytest.mark.parametrize(

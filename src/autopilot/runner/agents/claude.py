@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.runner.agents.adapter import AgentReport, Launch
+from autopilot.runner.agents.adapter import Launch
 from autopilot.runner.agents.claude_profile import MODE, TOOLS, profile_text
 from autopilot.runner.agents.claude_stream import ClaudeStream
-from autopilot.runner.agents.claude_verdict import give_up, judge
-from autopilot.runner.agents.events import Hopeless
+from autopilot.runner.agents.claude_verdict import judge
 from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Inside, Outside, set_among
@@ -21,7 +20,7 @@ from autopilot.schemas.units import MICRO_PER_USD
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autopilot.runner.agents.adapter import Ending, Order
+    from autopilot.runner.agents.adapter import AgentReport, Ending, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import AgentSpec, Usage
 
@@ -52,7 +51,6 @@ class ClaudeAgent:
     def __init__(self) -> None:
         """Start with an unread stream."""
         self._stream = ClaudeStream()
-        self._hopeless: str | None = None
 
     def check(self, spec: AgentSpec) -> None:
         """Nothing of it is obligatory."""
@@ -85,24 +83,16 @@ class ClaudeAgent:
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
         """Take the next piece of the stream."""
-        return self._note(self._stream.feed(chunk))
+        return self._stream.feed(chunk)
 
     def finish(self, ending: Ending) -> AgentReport:
         """Judge how it ended."""
-        self._note(self._stream.end())
-        if self._hopeless:
-            return give_up(self._stream, self._hopeless)
+        self._stream.end()
         return judge(self._stream, ending)
 
     def usage(self) -> Usage:
         """Give its counters as they stand."""
         return self._stream.usage()
-
-    def _note(self, events: list[AgentEvent]) -> list[AgentEvent]:
-        for event in events:
-            if isinstance(event, Hopeless):
-                self._hopeless = event.code
-        return events
 
 
 def _budget(left_micro_usd: int | None) -> tuple[str, ...]:

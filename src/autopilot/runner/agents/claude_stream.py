@@ -51,7 +51,7 @@ class ClaudeFacts:
         self.last_prose = ""
         self.limit: Limited | None = None
         self.denials: dict[str, str] = {}
-        self.unknown: dict[str, int] = {}
+        self.hopeless = ""
         self.cost_micro_usd: int | None = None
         self.is_cost_known = False
         self.is_priced = False
@@ -117,8 +117,7 @@ class ClaudeStream:
             case "system":
                 return self._system(event)
             case other if other not in _KNOWN_TYPES:
-                name = text(other)[:64] or "(no type)"
-                self.facts.unknown[name] = self.facts.unknown.get(name, 0) + 1
+                self.lines.note_unknown(other)
         return []
 
     def _assistant(self, event: Mapping[str, Any]) -> list[AgentEvent]:
@@ -156,7 +155,7 @@ class ClaudeStream:
                 self.facts.has_asked_guard = event.get("exit_code") == 0
             case "init" if self.expects_hooks and not self.facts.has_asked_guard:
                 # It comes before the first request to the model, and after the hooks of the start.
-                return [Hopeless("agent-hooks-ignored")]
+                return [self._give_up("agent-hooks-ignored")]
             case "permission_denied":
                 tool = one_line(text(event.get("tool_name")))
                 self.facts.denials[text(event.get("tool_use_id")) or tool] = tool
@@ -164,8 +163,12 @@ class ClaudeStream:
                 self.facts.error = "authentication_failed"
                 self.facts.refused_logins += 1
                 if self.facts.refused_logins >= _HOPELESS_RETRIES:
-                    return [Hopeless("agent-not-authenticated")]
+                    return [self._give_up("agent-not-authenticated")]
         return []
+
+    def _give_up(self, code: str) -> Hopeless:
+        self.facts.hopeless = code
+        return Hopeless(code)
 
     def _limit(self, info: Mapping[str, Any]) -> list[AgentEvent]:
         limit = Limited(
@@ -177,7 +180,7 @@ class ClaudeStream:
             self.facts.limit = limit
         # Paid from here on, beside the subscription, where nobody counts dollars.
         is_overage = info.get("isUsingOverage") is True and not self.may_use_overage
-        return [limit, Hopeless("agent-overage")] if is_overage else [limit]
+        return [limit, self._give_up("agent-overage")] if is_overage else [limit]
 
     def _result(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         facts = self.facts

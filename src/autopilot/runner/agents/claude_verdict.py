@@ -10,9 +10,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.adapter import AgentReport
+from autopilot.runner.agents.ends import (
+    BILLING,
+    ERROR,
+    LAUNCHER,
+    RATE_LIMITED,
+    SERVICE_DOWN,
+    SMALLER,
+    TOO_LONG,
+    USAGE_LIMIT,
+    Found,
+    Judged,
+    ended,
+    finished,
+    no_such_model,
+    not_signed_in,
+    unreachable,
+    without_result,
+)
 from autopilot.runner.agents.numbers import text
-from autopilot.runner.agents.questions import questions_in
 from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.schemas.run import Outcome
 
@@ -20,13 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from autopilot.runner.agents.adapter import Ending
+    from autopilot.runner.agents.adapter import AgentReport, Ending
     from autopilot.runner.agents.claude_stream import ClaudeStream
 
 _SIGN_IN = (
     "set ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (claude setup-token) for the daemon; a login of your "
     "own is not seen: runs have a configuration folder of their own"
 )
+_NO_SIGN_IN = not_signed_in(_SIGN_IN)
 _HOPELESS: Mapping[str, tuple[Outcome, str, str]] = {
     "agent-not-authenticated": (Outcome.CREDENTIAL, "Claude Code's key or login is not accepted", _SIGN_IN),
     "agent-overage": (
@@ -45,68 +62,31 @@ _NOT_FOUND = 404
 _TOO_MANY = 429
 _SERVER_ERROR = 500
 
-Verdict = tuple[Outcome, str, str]
-
 
 def judge(stream: ClaudeStream, ending: Ending) -> AgentReport:
-    """Give the report of a process that ended by itself."""
-    result = stream.facts.result
-    if result is None:
-        outcome, code, hint = _without_result(stream, ending)
-        said = one_line(ending.tail) or one_line(stream.facts.last_prose) or "it said nothing"
+    """Give the report of a process that has ended, or that we stopped because it could not succeed."""
+    facts = stream.facts
+    said = text((facts.result or {}).get("result")) or facts.last_text
+    judged = _judged(stream, ending)
+    if judged.outcome is Outcome.USAGE_LIMIT and facts.limit is not None:
+        judged = judged._replace(resets_ms=facts.limit.resets_ms)
+    return ended(judged, usage=stream.usage(), lines=stream.lines, said=said, denials=facts.denials.values())
+
+
+def _judged(stream: ClaudeStream, ending: Ending) -> Judged:
+    facts = stream.facts
+    if facts.hopeless:
+        outcome, message, hint = _HOPELESS[facts.hopeless]
+        code = facts.hopeless if outcome is not Outcome.USAGE_LIMIT else _of_window(stream, facts.hopeless)
+        return Judged(outcome, code, message, hint)
+    if facts.result is None:
+        found = _without_result(stream, ending)
+        said = one_line(ending.tail) or one_line(facts.last_prose) or "it said nothing"
         message = f"Claude Code ended ({ending}) without a result: {said}"
-        return _report(stream, ending, outcome=outcome, code=code, message=message, hint=hint)
-    if not _is_error(result):
-        message = "the agent came to its end"
-        return _report(stream, ending, outcome=None, code="agent-finished", message=message)
-    outcome, code, hint = _with_error(stream, result)
-    return _report(stream, ending, outcome=outcome, code=code, message=_said(result), hint=hint)
-
-
-def give_up(stream: ClaudeStream, code: str) -> AgentReport:
-    """Give the report of a process that we stopped because it could not succeed."""
-    outcome, message, hint = _HOPELESS[code]
-    limit = stream.facts.limit
-    return AgentReport(
-        outcome=outcome,
-        code=_of_window(stream, code) if outcome is Outcome.USAGE_LIMIT else code,
-        message=message,
-        hint=hint,
-        usage=stream.usage(),
-        resets_ms=limit.resets_ms if limit and outcome is Outcome.USAGE_LIMIT else None,
-        warnings=_warnings(stream),
-    )
-
-
-def _report(
-    stream: ClaudeStream, ending: Ending, *, outcome: Outcome | None, code: str, message: str, hint: str = ""
-) -> AgentReport:
-    result = stream.facts.result or {}
-    final_text = text(result.get("result")) or stream.facts.last_text
-    limit = stream.facts.limit
-    late = (
-        (f"non-zero exit after result ({ending}); the work is kept and the gates decide",)
-        if outcome is None and not ending.is_clean
-        else ()
-    )
-    return AgentReport(
-        outcome=outcome,
-        code=code,
-        message=message,
-        hint=hint,
-        usage=stream.usage(),
-        questions=questions_in(final_text) if outcome is None else (),
-        denials=tuple(stream.facts.denials.values()),
-        resets_ms=limit.resets_ms if limit and outcome is Outcome.USAGE_LIMIT else None,
-        final_text=final_text,
-        warnings=(*late, *_warnings(stream)),
-    )
-
-
-def _warnings(stream: ClaudeStream) -> tuple[str, ...]:
-    unknown = ", ".join(sorted(stream.facts.unknown))
-    notes = (stream.lines.note(), f"unknown event types: {unknown}" if unknown else None)
-    return tuple(note for note in notes if note)
+        return found.told(message)
+    if not _is_error(facts.result):
+        return finished(ending)
+    return _with_error(stream, facts.result).told(_said(facts.result))
 
 
 def _is_error(result: Mapping[str, Any]) -> bool:
@@ -120,26 +100,23 @@ def _said(result: Mapping[str, Any]) -> str:
     return f"Claude Code: {said or text(result.get('subtype')) or 'an error without words'}"
 
 
-def _without_result(stream: ClaudeStream, ending: Ending) -> Verdict:
-    if not stream.lines.objects and ending.is_not_found:
-        return Outcome.AGENT_MISSING, "agent-missing", "its launcher cannot start it; is Node.js there?"
-    if not stream.lines.objects and stream.lines.damaged:
+def _without_result(stream: ClaudeStream, ending: Ending) -> Found:
+    is_silent = not stream.lines.objects
+    if is_silent and stream.lines.damaged and not ending.is_not_found:
         hint = "is the program in the agent's argv Claude Code? It must know --output-format stream-json"
-        return Outcome.AGENT_FAILED, "agent-output-not-json", hint
+        return Found(Outcome.AGENT_FAILED, "agent-output-not-json", hint)
     if stream.facts.error == "authentication_failed":
-        return Outcome.CREDENTIAL, "agent-not-authenticated", _SIGN_IN
-    if not stream.lines.objects and not ending.is_clean:
-        hint = "run the same command by hand; agent.stderr.log in the run's folder has all it said"
-        return Outcome.AGENT_FAILED, "agent-failed-unknown", hint
-    return Outcome.AGENT_FAILED, "agent-no-result", "the whole stream is in agent.log in the run's folder"
+        return _NO_SIGN_IN
+    return without_result(stream.lines, ending, install=LAUNCHER)
 
 
-def _with_error(stream: ClaudeStream, result: Mapping[str, Any]) -> Verdict:
+def _with_error(stream: ClaudeStream, result: Mapping[str, Any]) -> Found:
     match text(result.get("subtype")):
         case "error_max_budget_usd":
-            return Outcome.OVER_CEILING, "run-ceiling", "raise run_ceiling_usd, or make the ticket smaller"
+            hint = "raise run_ceiling_usd, or make the ticket smaller"
+            return Found(Outcome.OVER_CEILING, "run-ceiling", hint)
         case "error_max_turns":
-            return Outcome.AGENT_FAILED, "agent-max-turns", "make the ticket smaller"
+            return Found(Outcome.AGENT_FAILED, "agent-max-turns", SMALLER)
     status = result.get("api_error_status")
     status = status if isinstance(status, int) else None
     return (
@@ -147,16 +124,15 @@ def _with_error(stream: ClaudeStream, result: Mapping[str, Any]) -> Verdict:
         or _limit_verdict(stream, result)
         or _account_verdict(stream.facts.error, status)
         or _service_verdict(stream.facts.error, result, status)
-        or (Outcome.AGENT_FAILED, "agent-error", "")
+        or ERROR
     )
 
 
-def _limit_verdict(stream: ClaudeStream, result: Mapping[str, Any]) -> Verdict | None:
+def _limit_verdict(stream: ClaudeStream, result: Mapping[str, Any]) -> Found | None:
     limit = stream.facts.limit
     is_window = limit is not None and limit.is_refused and limit.resets_ms is not None
     if is_window or result.get("api_error") == "usage_limit_reached":
-        code = _of_window(stream, "agent-usage-limit")
-        return Outcome.USAGE_LIMIT, code, "it goes on by itself when the window opens again"
+        return USAGE_LIMIT._replace(code=_of_window(stream, USAGE_LIMIT.code))
     return None
 
 
@@ -166,23 +142,23 @@ def _of_window(stream: ClaudeStream, code: str) -> str:
     return f"{code}-weekly" if limit is not None and limit.window.startswith("seven_day") else code
 
 
-def _account_verdict(error: str, status: int | None) -> Verdict | None:
+def _account_verdict(error: str, status: int | None) -> Found | None:
     if error == "authentication_failed" or status in _UNAUTHORIZED:
-        return Outcome.CREDENTIAL, "agent-not-authenticated", _SIGN_IN
+        return _NO_SIGN_IN
     if error == "billing_error":
-        return Outcome.CREDENTIAL, "agent-billing", "add credit to the account, then resume"
+        return BILLING
     if error == "model_not_found" or status == _NOT_FOUND:
-        return Outcome.CONFIGURATION, "agent-model-unknown", "set `model` of the agent to one the account has"
+        return no_such_model("the account has")
     return None
 
 
-def _service_verdict(error: str, result: Mapping[str, Any], status: int | None) -> Verdict | None:
+def _service_verdict(error: str, result: Mapping[str, Any], status: int | None) -> Found | None:
     if result.get("terminal_reason") == "prompt_too_long":
-        return Outcome.AGENT_FAILED, "agent-prompt-too-long", "make the ticket smaller"
+        return TOO_LONG
     if error == "rate_limit" or status == _TOO_MANY:
-        return Outcome.AGENT_FAILED, "agent-rate-limited", "the service asks for fewer requests"
+        return RATE_LIMITED
     if status is not None and status >= _SERVER_ERROR:
-        return Outcome.AGENT_FAILED, "agent-service-down", "the service is overloaded or broken"
+        return SERVICE_DOWN
     if error == "server_error" or result.get("api_error") == "connection_failed":
-        return Outcome.AGENT_FAILED, "agent-unreachable", "no connection to the model's service"
+        return unreachable("no connection to the model's service")
     return None

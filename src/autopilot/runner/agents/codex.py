@@ -15,8 +15,7 @@ from autopilot.runner.agents.codex_ledger import CodexLedger
 from autopilot.runner.agents.codex_profile import CODEX_KEY, config_text
 from autopilot.runner.agents.codex_provider import pointed_to, provider_in
 from autopilot.runner.agents.codex_stream import CodexStream
-from autopilot.runner.agents.codex_verdict import give_up, judge
-from autopilot.runner.agents.events import Hopeless
+from autopilot.runner.agents.codex_verdict import judge
 from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import OPENAI_URL, Inside, Outside, set_among
@@ -44,7 +43,6 @@ class CodexAgent:
     def __init__(self) -> None:
         """Start with an unread stream."""
         self._stream = CodexStream()
-        self._hopeless: str | None = None
 
     def check(self, spec: AgentSpec) -> None:
         """Nothing of it is obligatory."""
@@ -82,25 +80,17 @@ class CodexAgent:
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
         """Take the next piece of the stream."""
-        return self._note(self._stream.feed(chunk))
+        return self._stream.feed(chunk)
 
     def finish(self, ending: Ending) -> AgentReport:
         """Judge how it ended."""
-        self._note(self._stream.end())
-        if self._hopeless:
-            return give_up(self._stream, self._hopeless)
+        self._stream.end()
         return judge(self._stream, ending)
 
     def usage(self) -> Usage:
         """Give its counters as they stand; what the request under way costs is not known."""
         self._stream.look()
-        return self._stream.usage(is_known=False)
-
-    def _note(self, events: list[AgentEvent]) -> list[AgentEvent]:
-        for event in events:
-            if isinstance(event, Hopeless):
-                self._hopeless = event.code
-        return events
+        return self._stream.usage(is_whole=False)
 
 
 def native(program: str) -> str:

@@ -14,6 +14,7 @@ from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Spent, S
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import count, mapping, text
 from autopilot.runner.agents.pricing import Tally
+from autopilot.runner.agents.tools import tool_name
 from autopilot.schemas.price import TokenCount
 from autopilot.schemas.run import Usage
 
@@ -41,7 +42,7 @@ class CodexFacts:
         self.last_prose = ""
         self.turns = 0
         self.notes: list[str] = []
-        self.unknown: set[str] = set()
+        self.hopeless = ""
 
 
 class CodexStream:
@@ -75,13 +76,13 @@ class CodexStream:
         news = self._ledger.news() if self._ledger else []
         return [self._spent(totals) for totals in news]
 
-    def usage(self, *, is_known: bool) -> Usage:
-        """Give the counters so far; `is_known` tells whether anything may have been used beside them."""
+    def usage(self, *, is_whole: bool) -> Usage:
+        """Give the counters so far; `is_whole` tells that nothing can have been used beside them."""
         used, cost = self._tally.total, self._cost()
         has_used = used != TokenCount()
         return Usage(
             cost_micro_usd=cost or 0,
-            known=is_known and (cost is not None or not has_used),
+            known=is_whole and (cost is not None or not has_used),
             input_tokens=used.input + used.cache_write,
             output_tokens=used.output,
             cached_tokens=used.cache_read,
@@ -116,7 +117,7 @@ class CodexStream:
             case "error":
                 self.facts.failure = text(event.get("message")) or self.facts.failure
             case other if other not in _TYPES:
-                self.facts.unknown.add(one_line(text(other), max_chars=64) or "(no type)")
+                self.lines.note_unknown(other)
         return []
 
     def _item(self, name: str, item: Mapping[str, Any]) -> list[AgentEvent]:
@@ -133,10 +134,11 @@ class CodexStream:
                 command = text(item.get("command"))
                 if kind == "command_execution" and not _BASH.match(command):
                     # The guard has read the command as bash does; another shell may read it otherwise.
-                    return [Hopeless("agent-other-shell")]
+                    self.facts.hopeless = "agent-other-shell"
+                    return [Hopeless(self.facts.hopeless)]
                 return [UsedTool(_TOOLS[kind]), Acted()]
             case kind if name == "item.completed":
-                return [UsedTool("" if kind in _TOOLS else one_line(kind, max_chars=64))]
+                return [UsedTool("" if kind in _TOOLS else tool_name(kind))]
         return []
 
     def _spent(self, totals: Mapping[str, Any]) -> Spent:

@@ -11,9 +11,25 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.adapter import AgentReport
 from autopilot.runner.agents.complaint import Row, complaint
-from autopilot.runner.agents.questions import questions_in
+from autopilot.runner.agents.ends import (
+    BILLING,
+    ERROR,
+    LAUNCHER,
+    NO_RESULT,
+    RATE_LIMITED,
+    SERVICE_DOWN,
+    TOO_LONG,
+    USAGE_LIMIT,
+    Found,
+    Judged,
+    ended,
+    finished,
+    no_such_model,
+    not_signed_in,
+    unreachable,
+    without_result,
+)
 from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.schemas.run import Outcome
 from autopilot.schemas.units import MS_PER_S
@@ -21,55 +37,33 @@ from autopilot.schemas.units import MS_PER_S
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autopilot.runner.agents.adapter import Ending
+    from autopilot.runner.agents.adapter import AgentReport, Ending
     from autopilot.runner.agents.codex_stream import CodexStream
 
 _SIGN_IN = "set CODEX_API_KEY (or CODEX_ACCESS_TOKEN of a subscription) for the daemon; runs see no ~/.codex"
-_BILLING = "add credit to the account, then resume"
-_WAIT = "it goes on by itself when the window opens again"
-_SERVICE = "the service is overloaded or broken"
 _NETWORK = "no connection to the model's service; may the agent reach its host?"
-_MODEL = "set `model` of the agent to one that `codex debug models` lists"
-_SMALLER = "make the ticket smaller"
 _UPDATE = "update it: npm install -g @openai/codex@latest"
 
 # First match wins. Source: recorded streams; docs/agents/codex.md.
 _WORDS: tuple[Row, ...] = (
-    (
-        re.compile(r"hit your usage limit|usage_limit_reached"),
-        Outcome.USAGE_LIMIT,
-        "agent-usage-limit",
-        _WAIT,
-    ),
-    (
-        re.compile(r"quota exceeded|insufficient_quota|billing|out of credits"),
-        *(Outcome.CREDENTIAL, "agent-billing", _BILLING),
-    ),
+    (re.compile(r"hit your usage limit|usage_limit_reached"), USAGE_LIMIT),
+    (re.compile(r"quota exceeded|insufficient_quota|billing|out of credits"), BILLING),
     (
         re.compile(r"\b40[13]\b|unauthori[sz]ed|not logged in|missing environment variable|api key"),
-        *(Outcome.CREDENTIAL, "agent-not-authenticated", _SIGN_IN),
+        not_signed_in(_SIGN_IN),
     ),
     (
         re.compile(r"model.{0,60}(not found|does not exist|not supported)|model_not_found|\b404\b"),
-        *(Outcome.CONFIGURATION, "agent-model-unknown", _MODEL),
+        no_such_model("`codex debug models` lists"),
     ),
-    (
-        re.compile(r"context.{0,10}(window|length)|context_length_exceeded"),
-        *(Outcome.AGENT_FAILED, "agent-prompt-too-long", _SMALLER),
-    ),
-    (
-        re.compile(r"\b429\b|too many requests|rate limit"),
-        *(Outcome.AGENT_FAILED, "agent-rate-limited", "the service asks for fewer requests"),
-    ),
-    (
-        re.compile(r"\b5\d\d\b|high demand|overloaded|internal server error"),
-        *(Outcome.AGENT_FAILED, "agent-service-down", _SERVICE),
-    ),
+    (re.compile(r"context.{0,10}(window|length)|context_length_exceeded"), TOO_LONG),
+    (re.compile(r"\b429\b|too many requests|rate limit"), RATE_LIMITED),
+    (re.compile(r"\b5\d\d\b|high demand|overloaded|internal server error"), SERVICE_DOWN),
     (
         re.compile(
             r"stream disconnected|connection failed|error sending request|waiting for network|timed out"
         ),
-        *(Outcome.AGENT_FAILED, "agent-unreachable", _NETWORK),
+        unreachable(_NETWORK),
     ),
 )
 _HOPELESS: Mapping[str, tuple[Outcome, str, str]] = {
@@ -84,6 +78,7 @@ _USED_NOTHING = frozenset(
     {
         "agent-host-refused",
         "agent-usage-limit",
+        "agent-usage-limit-weekly",
         "agent-billing",
         "agent-not-authenticated",
         "agent-model-unknown",
@@ -99,36 +94,34 @@ _HALF_DAY_H = 12
 
 
 def judge(stream: CodexStream, ending: Ending) -> AgentReport:
-    """Give the report of a process that ended by itself."""
+    """Give the report of a process that has ended, or that we stopped because it must not go on."""
     facts = stream.facts
+    judged = _judged(stream, ending)
+    is_whole = judged.outcome is None or judged.code in _USED_NOTHING
+    model = next((note for note in facts.notes if note.startswith("Model metadata")), None)
+    return ended(
+        judged,
+        usage=stream.usage(is_whole=is_whole),
+        lines=stream.lines,
+        said=facts.last_text,
+        notes=(model,),
+    )
+
+
+def _judged(stream: CodexStream, ending: Ending) -> Judged:
+    facts = stream.facts
+    if facts.hopeless:
+        outcome, message, hint = _HOPELESS[facts.hopeless]
+        return Judged(outcome, facts.hopeless, message, hint)
     if facts.is_complete and not (facts.failure and not ending.is_clean):
-        return _done(stream, ending)
-    outcome, code, hint = _verdict(stream, ending)
-    known = stream.usage(is_known=code in _USED_NOTHING)
-    resets = resets_ms(facts.failure) if outcome is Outcome.USAGE_LIMIT else None
-    if resets is not None:
-        # A date stands there only when the window opens on another day: it is the long one.
-        code = "agent-usage-limit-weekly"
+        return finished(ending)
+    found = _found(stream, ending)
+    resets = resets_ms(facts.failure) if found.outcome is Outcome.USAGE_LIMIT else None
+    # A date stands there only when the window opens on another day: it is the long one.
+    code = found.code if resets is None else "agent-usage-limit-weekly"
     said = one_line(facts.failure) or one_line(ending.tail) or one_line(facts.last_prose) or "it said nothing"
-    return AgentReport(
-        outcome=outcome,
-        code=code,
-        message=f"Codex: {said}" if facts.failure else f"Codex ended ({ending}) without a result: {said}",
-        hint=hint,
-        usage=known,
-        resets_ms=resets,
-        final_text=facts.last_text,
-        warnings=_warnings(stream),
-    )
-
-
-def give_up(stream: CodexStream, code: str) -> AgentReport:
-    """Give the report of a process that we stopped because it must not go on."""
-    outcome, message, hint = _HOPELESS[code]
-    usage = stream.usage(is_known=False)
-    return AgentReport(
-        outcome=outcome, code=code, message=message, hint=hint, usage=usage, warnings=_warnings(stream)
-    )
+    message = f"Codex: {said}" if facts.failure else f"Codex ended ({ending}) without a result: {said}"
+    return found._replace(code=code).told(message)._replace(resets_ms=resets)
 
 
 def resets_ms(words: str) -> int | None:
@@ -148,53 +141,21 @@ def resets_ms(words: str) -> int | None:
         return None
 
 
-def _done(stream: CodexStream, ending: Ending) -> AgentReport:
-    late = f"non-zero exit after result ({ending}); the work is kept and the gates decide"
-    return AgentReport(
-        outcome=None,
-        code="agent-finished",
-        message="the agent came to its end",
-        usage=stream.usage(is_known=True),
-        questions=questions_in(stream.facts.last_text),
-        final_text=stream.facts.last_text,
-        warnings=(*(() if ending.is_clean else (late,)), *_warnings(stream)),
-    )
-
-
-def _verdict(stream: CodexStream, ending: Ending) -> tuple[Outcome, str, str]:
+def _found(stream: CodexStream, ending: Ending) -> Found:
     if not stream.lines.objects:
         return _without_event(stream, ending)
-    if refused := refused_by_us(stream.facts.failure):
-        return refused
-    if found := complaint(stream.facts.failure, _WORDS):
-        return found
-    if stream.facts.failure:
-        return (
-            Outcome.AGENT_FAILED,
-            "agent-error",
-            "the whole stream is in the agent's log in the run's folder",
-        )
-    return (
-        Outcome.AGENT_FAILED,
-        "agent-no-result",
-        "the whole stream is in the agent's log in the run's folder",
-    )
+    failure = stream.facts.failure
+    if not failure:
+        return NO_RESULT
+    return refused_by_us(failure) or complaint(failure, _WORDS) or ERROR
 
 
-def _without_event(stream: CodexStream, ending: Ending) -> tuple[Outcome, str, str]:
+def _without_event(stream: CodexStream, ending: Ending) -> Found:
     if ending.is_not_found:
-        return Outcome.AGENT_MISSING, "agent-missing", "its launcher cannot start it; is Node.js there?"
+        return without_result(stream.lines, ending, install=LAUNCHER)
     if "unknown configuration field" in ending.tail or "error loading config" in ending.tail.lower():
-        return Outcome.CONFIGURATION, "agent-profile-refused", _UPDATE
+        return Found(Outcome.CONFIGURATION, "agent-profile-refused", _UPDATE)
     if stream.lines.damaged:
         hint = "is the program in the agent's argv Codex? It must know exec --json"
-        return Outcome.AGENT_FAILED, "agent-output-not-json", hint
-    hint = "run the same command by hand; the agent's stderr log in the run's folder has all it said"
-    return Outcome.AGENT_FAILED, "agent-failed-unknown", hint
-
-
-def _warnings(stream: CodexStream) -> tuple[str, ...]:
-    unknown = ", ".join(sorted(stream.facts.unknown))
-    model = next((note for note in stream.facts.notes if note.startswith("Model metadata")), None)
-    notes = (stream.lines.note(), f"unknown event types: {unknown}" if unknown else None, model)
-    return tuple(note for note in notes if note)
+        return Found(Outcome.AGENT_FAILED, "agent-output-not-json", hint)
+    return without_result(stream.lines, ending, install=LAUNCHER)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line, plain
 from autopilot.runner.agents.adapter import AgentReport, Launch
+from autopilot.runner.agents.ends import ERROR, KEPT_CHARS, SILENT, Judged, finished
 from autopilot.runner.agents.events import Asked, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.kind import Kind
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 PROMPT_PLACEHOLDER = "{prompt}"
 PROMPT_VARIABLE = "AUTOPILOT_PROMPT_FILE"
-_KEPT_TEXT_CHARS = 8000
 _COUNTS: Mapping[str, str] = {
     "input": "input_tokens",
     "output": "output_tokens",
@@ -104,15 +104,17 @@ class CommandAgent:
     def finish(self, ending: Ending) -> AgentReport:
         """Judge by its own result line where there is one, else by its exit code."""
         self._read(self._lines.end())
-        outcome, code, message = self._judge(ending)
+        judged = self._judge(ending)
         return AgentReport(
-            outcome=outcome,
-            code=code,
-            message=message,
+            outcome=judged.outcome,
+            code=judged.code,
+            message=judged.message,
+            hint=judged.hint,
             usage=self._usage,
-            questions=self._asked() if outcome is None else (),
+            questions=self._asked() if judged.outcome is None else (),
             final_text=self._final_text(),
-            warnings=self._warnings(ending) if outcome is None else (),
+            # Lines that are no JSON are its right.
+            warnings=(judged.warning,) if judged.warning else (),
         )
 
     def usage(self) -> Usage:
@@ -174,7 +176,7 @@ class CommandAgent:
         )
 
     def _say(self, words: str) -> None:
-        self._said = f"{self._said}\n{words}"[-_KEPT_TEXT_CHARS:]
+        self._said = f"{self._said}\n{words}"[-KEPT_CHARS:]
 
     def _final_text(self) -> str:
         return text((self._result or {}).get("summary")) or plain(self._said)
@@ -184,23 +186,22 @@ class CommandAgent:
         both = dict.fromkeys((*asked, *questions_in(self._final_text())))
         return tuple(question for question in both if question)[:MAX_QUESTIONS]
 
-    def _judge(self, ending: Ending) -> tuple[Outcome | None, str, str]:
+    def _judge(self, ending: Ending) -> Judged:
         result_ok = (self._result or {}).get("ok")
         if result_ok is False:
             said = one_line(self._final_text()) or "it gave no reason"
-            return Outcome.AGENT_FAILED, "agent-gave-up", f"the agent says that it failed: {said}"
+            message = f"the agent says that it failed: {said}"
+            return Judged(Outcome.AGENT_FAILED, "agent-gave-up", message, ERROR.hint)
         if ending.is_clean or result_ok is True:
-            return None, "agent-finished", "the agent came to its end"
+            return finished(ending)
         said = one_line(ending.tail) or one_line(self._said)
         if ending.is_not_found:
-            return Outcome.AGENT_MISSING, "agent-missing", f"the agent cannot be started ({ending}): {said}"
-        code = "agent-failed" if said else "agent-failed-unknown"
-        return Outcome.AGENT_FAILED, code, f"the agent ended ({ending}): {said or 'it said nothing'}"
-
-    def _warnings(self, ending: Ending) -> tuple[str, ...]:
-        if ending.is_clean:
-            return ()
-        return (f"non-zero exit after result ({ending}); the work is kept and the gates decide",)
+            hint = "install it where the daemon's PATH finds it, or set argv of the agent"
+            message = f"the agent cannot be started ({ending}): {said}"
+            return Judged(Outcome.AGENT_MISSING, "agent-missing", message, hint)
+        if not said:
+            return SILENT.told(f"the agent ended ({ending}): it said nothing")
+        return Judged(Outcome.AGENT_FAILED, "agent-failed", f"the agent ended ({ending}): {said}", ERROR.hint)
 
 
 def sign_in_of_a_command(spec: AgentSpec, environment: Mapping[str, str]) -> Outside | Inside | None:

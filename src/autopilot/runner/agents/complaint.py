@@ -8,19 +8,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from autopilot.runner.agents.ends import Found
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from autopilot.schemas.run import Outcome
-
-Row = tuple[re.Pattern[str], "Outcome", str, str]
-"""A pattern for lower-case words, and the outcome, the code and the hint that they mean."""
+Row = tuple[re.Pattern[str], Found]
+"""A pattern for lower-case words, and what they mean."""
 
 
-def complaint(words: str, rows: Iterable[Row]) -> tuple[Outcome, str, str] | None:
+def complaint(words: str, rows: Iterable[Row]) -> Found | None:
     """Give what the first row means that fits, or None where none does. Apostrophes are made plain before."""
     plain = words.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()
-    for pattern, outcome, code, hint in rows:
-        if pattern.search(plain):
-            return outcome, code, hint
-    return None
+    return next((found for pattern, found in rows if pattern.search(plain)), None)

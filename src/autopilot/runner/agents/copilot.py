@@ -12,24 +12,37 @@ import shlex
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.adapter import AgentReport, Launch
+from autopilot.runner.agents.adapter import Launch
 from autopilot.runner.agents.complaint import Row, complaint
+from autopilot.runner.agents.ends import (
+    ERROR,
+    KEPT_CHARS,
+    RATE_LIMITED,
+    SERVICE_DOWN,
+    Found,
+    Judged,
+    ended,
+    finished,
+    no_such_model,
+    not_signed_in,
+    without_result,
+)
 from autopilot.runner.agents.events import Acted, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.numbers import count, mapping, text
-from autopilot.runner.agents.questions import questions_in
 from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Outside, set_among
+from autopilot.runner.agents.tools import Denials, ToolNames
 from autopilot.runner.network.broker import MESSAGES
 from autopilot.schemas.errors import ConfigError
-from autopilot.schemas.run import Outcome, Usage
+from autopilot.schemas.run import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from autopilot.runner.agents.adapter import Ending, Order
+    from autopilot.runner.agents.adapter import AgentReport, Ending, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.run import AgentSpec
 
@@ -44,25 +57,15 @@ _FLAGS = (
     *(word for each in _NEVER for word in ("--deny-tool", each)),
 )
 _BY_A_HOOK = "Denied by preToolUse hook"
-_MAX_DENIALS, _MAX_NAME_CHARS, _MOST_AT_ONCE, _KEPT_CHARS = 100, 64, 1000, 8000
-_SIGN_IN = "set COPILOT_PROVIDER_API_KEY where the daemon is started"
+# Its types are many, and more come with each release: a new family of them is news, a new member is not.
+_FAMILIES = frozenset({"abort", "agent", "assistant", "model", "result", "session", "tool", "user"})
 # First match wins; the status of the service stands first. Source: recorded streams; docs/agents/copilot.md.
 _WORDS: tuple[Row, ...] = (
-    (re.compile(r"^40[13] "), Outcome.CREDENTIAL, "agent-not-authenticated", _SIGN_IN),
-    (
-        re.compile(r"^404 "),
-        *(Outcome.CONFIGURATION, "agent-model-unknown", "set `model` of the agent to one that there is"),
-    ),
-    (
-        re.compile(r"^429 "),
-        *(Outcome.AGENT_FAILED, "agent-rate-limited", "the service asks for fewer requests"),
-    ),
-    (
-        re.compile(r"^5\d\d "),
-        *(Outcome.AGENT_FAILED, "agent-service-down", "the service is overloaded or broken"),
-    ),
+    (re.compile(r"^40[13] "), not_signed_in("set COPILOT_PROVIDER_API_KEY where the daemon is started")),
+    (re.compile(r"^404 "), no_such_model()),
+    (re.compile(r"^429 "), RATE_LIMITED),
+    (re.compile(r"^5\d\d "), SERVICE_DOWN),
 )
-_LOG = "the whole stream is in the agent's log in the run's folder"
 
 
 class CopilotAgent:
@@ -74,8 +77,8 @@ class CopilotAgent:
         self._ended: Mapping[str, Any] | None = None
         self._said = self._failure = ""
         self._turns = self._status = 0
-        self._denials: list[str] = []
-        self._tools: dict[str, str] = {}
+        self._denials = Denials()
+        self._tools = ToolNames()
 
     def check(self, spec: AgentSpec) -> None:
         """Make sure that it names a model: there is no choice of its own offline.
@@ -120,18 +123,12 @@ class CopilotAgent:
         """Judge by its result, its failure and its exit code."""
         for line in self._lines.end():
             self._take(line)
-        outcome, code, message, hint = self._judge(ending)
-        note = self._lines.note()
-        return AgentReport(
-            outcome=outcome,
-            code=code,
-            message=message,
-            hint=hint,
+        return ended(
+            self._judge(ending),
             usage=self.usage(),
-            questions=questions_in(self._said) if outcome is None else (),
-            denials=tuple(self._denials),
-            final_text=self._said,
-            warnings=(note,) if note else (),
+            lines=self._lines,
+            said=self._said,
+            denials=self._denials.told,
         )
 
     def usage(self) -> Usage:
@@ -144,15 +141,12 @@ class CopilotAgent:
         data = mapping(line.get("data"))
         match line.get("type"):
             case "assistant.message" if words := text(data.get("content")):
-                self._said = words[-_KEPT_CHARS:]
+                self._said = words[-KEPT_CHARS:]
                 return [Spoke(self._said)]
             case "assistant.turn_end":
                 self._turns += 1
             case "tool.execution_start":
-                name = one_line(text(data.get("toolName")), max_chars=_MAX_NAME_CHARS)
-                if len(self._tools) < _MOST_AT_ONCE:
-                    self._tools[text(data.get("toolCallId"))] = name
-                return [UsedTool(name)]
+                return [UsedTool(self._tools.begin(data.get("toolCallId"), data.get("toolName")))]
             case "tool.execution_complete":
                 return self._used(data)
             case "session.error":
@@ -160,35 +154,32 @@ class CopilotAgent:
                 self._status = count(data.get("statusCode"))
             case "result":
                 self._ended = line
+            case other if text(other).partition(".")[0] not in _FAMILIES:
+                self._lines.note_unknown(other)
         return []
 
     def _used(self, data: Mapping[str, Any]) -> list[AgentEvent]:
-        tool = self._tools.pop(text(data.get("toolCallId")), "a tool")
+        tool = self._tools.end(data.get("toolCallId"))
         error = mapping(data.get("error"))
         if text(error.get("code")) != "denied":
             return [Acted(tool)]
-        # What the guard has refused it tells itself.
-        is_told = text(error.get("message")).startswith(_BY_A_HOOK)
-        if not is_told and len(self._denials) < _MAX_DENIALS:
-            self._denials.append(f"{tool}: not allowed")
+        if not text(error.get("message")).startswith(_BY_A_HOOK):
+            self._denials.add(tool)
         return []
 
-    def _judge(self, ending: Ending) -> tuple[Outcome | None, str, str, str]:
-        is_whole = self._ended is not None and count(self._ended.get("exitCode")) == 0 and not self._failure
-        if is_whole and ending.is_clean:
-            return None, "agent-finished", "the agent came to its end", ""
+    def _judge(self, ending: Ending) -> Judged:
+        is_done = self._ended is not None and count(self._ended.get("exitCode")) == 0
+        if is_done and not self._failure:
+            return finished(ending)
         said = one_line(self._failure) or one_line(ending.tail) or "it said nothing"
-        message = f"Copilot CLI ended ({ending}): {said}"
-        if refused := refused_by_us(said):
-            outcome, code, hint = refused
-            return outcome, code, message, hint
-        if ending.is_not_found:
-            hint = "install it: npm install -g @github/copilot"
-            return Outcome.AGENT_MISSING, "agent-missing", message, hint
-        if found := complaint(f"{self._status} {self._failure}" if self._failure else "", _WORDS):
-            outcome, code, hint = found
-            return outcome, code, message, hint
-        return Outcome.AGENT_FAILED, "agent-error" if self._failure else "agent-no-result", message, _LOG
+        return self._found(ending).told(f"Copilot CLI ended ({ending}): {said}")
+
+    def _found(self, ending: Ending) -> Found:
+        if self._failure:
+            words = f"{self._status} {self._failure}"
+            return refused_by_us(words) or complaint(words, _WORDS) or ERROR
+        install = "install it: npm install -g @github/copilot"
+        return refused_by_us(ending.tail) or without_result(self._lines, ending, install=install)
 
 
 def _tools(*, has_shell: bool) -> tuple[str, ...]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from autopilot.config.journal import read_object
+from autopilot.config.plain import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
+_MAX_UNKNOWN, _MAX_TYPE_CHARS = 20, 64
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -79,6 +81,7 @@ class JsonLines:
         self._framer = LineFramer(max_line_bytes)
         self.objects = 0
         self.damaged = 0
+        self._unknown: set[str] = set()
 
     @property
     def dropped(self) -> int:
@@ -93,11 +96,18 @@ class JsonLines:
         """Give what came after the last newline, if anything did."""
         return self._read(self._framer.end())
 
-    def note(self) -> str | None:
-        """Say what could not be read, or None when all could."""
-        if not self.damaged and not self.dropped:
-            return None
-        return f"{self.damaged} lines were not JSON and {self.dropped} were too long to read"
+    def note_unknown(self, kind: object) -> None:
+        """Remember a type that the reader does not know: clients add some with every release."""
+        if len(self._unknown) < _MAX_UNKNOWN:
+            name = one_line(kind, max_chars=_MAX_TYPE_CHARS) if isinstance(kind, str) else ""
+            self._unknown.add(name or "(no type)")
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what could not be read, and what is not known."""
+        unread = f"{self.damaged} lines were not JSON and {self.dropped} were too long to read"
+        unknown = f"unknown event types: {', '.join(sorted(self._unknown))}"
+        is_whole = not self.damaged and not self.dropped
+        return (*(() if is_whole else (unread,)), *((unknown,) if self._unknown else ()))
 
     def _read(self, lines: list[bytes]) -> list[Mapping[str, Any] | str]:
         items: list[Mapping[str, Any] | str] = []

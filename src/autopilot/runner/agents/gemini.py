@@ -9,7 +9,8 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.adapter import AgentReport, Launch
+from autopilot.runner.agents.adapter import Launch
+from autopilot.runner.agents.ends import KEPT_CHARS, ended
 from autopilot.runner.agents.events import Acted, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.gemini_profile import (
@@ -23,9 +24,9 @@ from autopilot.runner.agents.gemini_verdict import judge
 from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.numbers import mapping, text
 from autopilot.runner.agents.pricing import counted, priced, unpriced
-from autopilot.runner.agents.questions import questions_in
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import Outside, set_among
+from autopilot.runner.agents.tools import Denials, ToolNames
 from autopilot.runner.network.broker import CONTENTS
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Usage
@@ -33,22 +34,20 @@ from autopilot.schemas.run import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autopilot.runner.agents.adapter import Ending, Order
+    from autopilot.runner.agents.adapter import AgentReport, Ending, Order
     from autopilot.runner.agents.events import AgentEvent
     from autopilot.schemas.price import TokenPrice
     from autopilot.schemas.run import AgentSpec
 
 _BASE, _KEY = "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"
 _URL = "https://generativelanguage.googleapis.com"
-_KEPT_CHARS = 8000
+_TYPES = frozenset({"init", "message", "error"})
 _COUNTS: Mapping[str, str] = {"input": "input", "output": "output_tokens", "cache_read": "cached"}
 # A use of a tool that ended like this never began: its policy comes after our hook, all else before it.
 _NEVER_BEGAN = frozenset({"policy_violation", "tool_not_registered", "invalid_tool_params"})
 _DENIED = frozenset({"policy_violation", "tool_not_registered"})
 _BY_A_HOOK = "Tool execution blocked: "
-"""What the guard has refused it tells itself."""
 _HOOK_BYTES = 16
-_MAX_DENIALS, _MOST_AT_ONCE, _MAX_NAME_CHARS = 100, 1000, 64
 
 
 class GeminiAgent:
@@ -61,8 +60,8 @@ class GeminiAgent:
         self._result: Mapping[str, Any] | None = None
         self._usage = Usage(cost_micro_usd=0, known=False)
         self._said = ""
-        self._denials: list[str] = []
-        self._tools: dict[str, str] = {}
+        self._denials = Denials()
+        self._tools = ToolNames()
 
     def check(self, spec: AgentSpec) -> None:
         """Nothing of it is obligatory."""
@@ -114,18 +113,12 @@ class GeminiAgent:
         """Judge by its result, and by its exit code where there is none."""
         for line in self._lines.end():
             self._take(line)
-        outcome, code, message, hint = judge(self._result, ending)
-        note = self._lines.note()
-        return AgentReport(
-            outcome=outcome,
-            code=code,
-            message=message,
-            hint=hint,
+        return ended(
+            judge(self._result, self._lines, ending),
             usage=self._usage,
-            questions=questions_in(self._said) if outcome is None else (),
-            denials=tuple(self._denials),
-            final_text=self._said,
-            warnings=(note,) if note else (),
+            lines=self._lines,
+            said=self._said,
+            denials=self._denials.told,
         )
 
     def usage(self) -> Usage:
@@ -137,26 +130,25 @@ class GeminiAgent:
             return [Spoke(line)]
         match line.get("type"):
             case "message" if line.get("role") == "assistant":
-                self._said = (self._said + text(line.get("content")))[-_KEPT_CHARS:]
+                self._said = (self._said + text(line.get("content")))[-KEPT_CHARS:]
                 return [Spoke(text(line.get("content")))]
             case "tool_use":
-                name = one_line(text(line.get("tool_name")), max_chars=_MAX_NAME_CHARS)
-                if len(self._tools) < _MOST_AT_ONCE:
-                    self._tools[text(line.get("tool_id"))] = name
-                return [UsedTool(name)]
+                return [UsedTool(self._tools.begin(line.get("tool_id"), line.get("tool_name")))]
             case "tool_result":
                 return self._ended(line)
             case "result":
                 self._result = line
                 return [self._spend(mapping(line.get("stats")))]
+            case other if not isinstance(other, str) or other not in _TYPES:
+                self._lines.note_unknown(other)
         return []
 
     def _ended(self, line: Mapping[str, Any]) -> list[AgentEvent]:
         error = mapping(line.get("error"))
-        tool = self._tools.pop(text(line.get("tool_id")), "a tool")
+        tool = self._tools.end(line.get("tool_id"))
         how, why = text(error.get("type")), text(error.get("message"))
-        if how in _DENIED and not why.startswith(_BY_A_HOOK) and len(self._denials) < _MAX_DENIALS:
-            self._denials.append(f"{tool}: not allowed")
+        if how in _DENIED and not why.startswith(_BY_A_HOOK):
+            self._denials.add(tool)
         return [] if how in _NEVER_BEGAN else [Acted(tool)]
 
     def _spend(self, stats: Mapping[str, Any]) -> Spent:

@@ -10,57 +10,50 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.adapter import AgentReport
 from autopilot.runner.agents.complaint import Row, complaint
+from autopilot.runner.agents.ends import (
+    ERROR,
+    KEPT_CHARS,
+    RATE_LIMITED,
+    SERVICE_DOWN,
+    TOO_LONG,
+    Judged,
+    ended,
+    finished,
+    no_such_model,
+    not_signed_in,
+    unreachable,
+    without_result,
+)
 from autopilot.runner.agents.events import Acted, AgentEvent, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import mapping, text
 from autopilot.runner.agents.opencode_profile import REFUSED
 from autopilot.runner.agents.pricing import priced, unpriced, usable
-from autopilot.runner.agents.questions import questions_in
 from autopilot.runner.agents.refused_host import refused_by_us
+from autopilot.runner.agents.tools import Denials, tool_name
 from autopilot.schemas.price import TokenCount
-from autopilot.schemas.run import Outcome, Usage
+from autopilot.schemas.run import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from autopilot.runner.agents.adapter import Ending
+    from autopilot.runner.agents.adapter import AgentReport, Ending
     from autopilot.schemas.price import TokenPrice
 
 _TYPES = frozenset({"step_start", "reasoning"})
 _OUTSIDE_OF_A_RULE = ("The user has specified a rule which prevents", "The user rejected permission")
 _NO_SUCH_TOOL = "Model tried to call unavailable tool"
 _GOES_ON = "tool-calls"
-_MAX_DENIALS, _MAX_NAME_CHARS, _KEPT_CHARS = 100, 64, 8000
 _SIGN_IN = "set the key of its provider where the daemon is started: ANTHROPIC_API_KEY or OPENAI_API_KEY"
-_LOG = "the whole stream is in the agent's log in the run's folder"
 # First match wins. Source: recorded streams; docs/agents/opencode.md.
 _WORDS: tuple[Row, ...] = (
-    (
-        re.compile(r"\b40[13]\b|unauthori[sz]ed|authentication|api key"),
-        *(Outcome.CREDENTIAL, "agent-not-authenticated", _SIGN_IN),
-    ),
-    (
-        re.compile(r"model.{0,60}not found|modelnotfound|\b404\b"),
-        *(Outcome.CONFIGURATION, "agent-model-unknown", "set `model` to one that `opencode models` lists"),
-    ),
-    (
-        re.compile(r"context.{0,10}(window|length|overflow)|prompt is too long"),
-        *(Outcome.AGENT_FAILED, "agent-prompt-too-long", "make the ticket smaller"),
-    ),
-    (
-        re.compile(r"\b429\b|too many requests|rate.?limit|quota"),
-        *(Outcome.AGENT_FAILED, "agent-rate-limited", "the service asks for fewer requests"),
-    ),
-    (
-        re.compile(r"\b5\d\d\b|overloaded|internal server error"),
-        *(Outcome.AGENT_FAILED, "agent-service-down", "the service is overloaded or broken"),
-    ),
-    (
-        re.compile(r"unable to connect|connection|socket|econn|fetch failed|terminated"),
-        *(Outcome.AGENT_FAILED, "agent-unreachable", "no whole answer; may it reach its model's host?"),
-    ),
+    (re.compile(r"\b40[13]\b|unauthori[sz]ed|authentication|api key"), not_signed_in(_SIGN_IN)),
+    (re.compile(r"model.{0,60}not found|modelnotfound|\b404\b"), no_such_model("`opencode models` lists")),
+    (re.compile(r"context.{0,10}(window|length|overflow)|prompt is too long"), TOO_LONG),
+    (re.compile(r"\b429\b|too many requests|rate.?limit|quota"), RATE_LIMITED),
+    (re.compile(r"\b5\d\d\b|overloaded|internal server error"), SERVICE_DOWN),
+    (re.compile(r"unable to connect|connection|socket|econn|fetch failed|terminated"), unreachable()),
 )
 
 
@@ -80,8 +73,7 @@ class OpencodeStream:
         self._last_reason = ""
         self._failure: Mapping[str, Any] | None = None
         self._said = ""
-        self._denials: list[str] = []
-        self._unknown: set[str] = set()
+        self._denials = Denials()
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:
         """Take the next piece of output."""
@@ -107,23 +99,13 @@ class OpencodeStream:
 
     def report(self, ending: Ending) -> AgentReport:
         """Judge how its process ended by itself."""
-        is_done = self._failure is None and bool(self._turns) and self._last_reason != _GOES_ON
-        if is_done and ending.is_clean:
-            outcome, code, message, hint = None, "agent-finished", "the agent came to its end", ""
-        else:
-            outcome, code, message, hint = self._verdict(ending)
-        unknown = ", ".join(sorted(self._unknown))
-        notes = (self.lines.note(), f"unknown event types: {unknown}" if unknown else None)
-        return AgentReport(
-            outcome=outcome,
-            code=code,
-            message=message,
-            hint=hint,
-            usage=self.usage(is_whole=outcome is None),
-            questions=questions_in(self._said) if outcome is None else (),
-            denials=tuple(self._denials),
-            final_text=self._said,
-            warnings=tuple(note for note in notes if note),
+        judged = self._judged(ending)
+        return ended(
+            judged,
+            usage=self.usage(is_whole=judged.outcome is None),
+            lines=self.lines,
+            said=self._said,
+            denials=self._denials.told,
         )
 
     def _take(self, line: Mapping[str, Any] | str) -> list[AgentEvent]:
@@ -132,7 +114,7 @@ class OpencodeStream:
         part = mapping(line.get("part"))
         match line.get("type"):
             case "text":
-                self._said = text(part.get("text"))[-_KEPT_CHARS:]
+                self._said = text(part.get("text"))[-KEPT_CHARS:]
                 return [Spoke(self._said)]
             case "tool_use":
                 return self._tool(part)
@@ -141,20 +123,15 @@ class OpencodeStream:
             case "error":
                 self._failure = mapping(line.get("error"))
             case other if not isinstance(other, str) or other not in _TYPES:
-                self._note_unknown(text(other))
+                self.lines.note_unknown(other)
         return []
-
-    def _note_unknown(self, name: str) -> None:
-        if len(self._unknown) < _MAX_DENIALS:
-            self._unknown.add(one_line(name, max_chars=_MAX_NAME_CHARS) or "(no type)")
 
     def _tool(self, part: Mapping[str, Any]) -> list[AgentEvent]:
         """Take a use of a tool, which is told when it is over."""
-        name, state = one_line(text(part.get("tool")), max_chars=_MAX_NAME_CHARS), mapping(part.get("state"))
+        name, state = tool_name(part.get("tool")), mapping(part.get("state"))
         why = text(state.get("error")) if state.get("status") != "completed" else ""
-        # What the guard has refused it tells itself.
-        if why.startswith(_OUTSIDE_OF_A_RULE) and len(self._denials) < _MAX_DENIALS:
-            self._denials.append(f"{name}: not allowed")
+        if why.startswith(_OUTSIDE_OF_A_RULE):
+            self._denials.add(name)
         if why.startswith((REFUSED, *_OUTSIDE_OF_A_RULE)) or _NO_SUCH_TOOL in why:
             return [UsedTool(name)]
         return [UsedTool(name), Acted(name, text(part.get("callID")))]
@@ -174,19 +151,21 @@ class OpencodeStream:
         cost = priced({self._model: used}, self._prices)
         return Spent(cost, used.input + used.cache_write, used.output, used.cache_read, is_priced=True)
 
-    def _verdict(self, ending: Ending) -> tuple[Outcome, str, str, str]:
+    def _judged(self, ending: Ending) -> Judged:
         if self._failure is not None:
-            data = mapping(self._failure.get("data"))
-            name = text(self._failure.get("name"))
-            said = one_line(text(data.get("message")) or name) or "it gave no reason"
-            words = f"{data.get('statusCode', '')} {name} {said}"
-            found = refused_by_us(f"{said} {text(data.get('responseBody'))}") or complaint(words, _WORDS)
-            outcome, code, hint = found or (Outcome.AGENT_FAILED, "agent-error", _LOG)
-            return outcome, code, f"opencode: {said}", hint
-        message = f"opencode ended ({ending}) without a result: {one_line(ending.tail) or 'it said nothing'}"
-        if ending.is_not_found:
-            return Outcome.AGENT_MISSING, "agent-missing", message, "install it: npm install -g opencode-ai"
-        if self.lines.objects or ending.is_clean:
-            return Outcome.AGENT_FAILED, "agent-no-result", message, _LOG
-        hint = "run the same command by hand; the agent's stderr log in the run's folder has all it said"
-        return Outcome.AGENT_FAILED, "agent-failed-unknown", message, hint
+            return _failed(self._failure)
+        if self._turns and self._last_reason != _GOES_ON:
+            return finished(ending)
+        said = one_line(ending.tail) or "it said nothing"
+        found = without_result(self.lines, ending, install="install it: npm install -g opencode-ai")
+        message = f"opencode ended ({ending}) without a result: {said}"
+        return found.told(message)
+
+
+def _failed(failure: Mapping[str, Any]) -> Judged:
+    data = mapping(failure.get("data"))
+    name = text(failure.get("name"))
+    said = one_line(text(data.get("message")) or name) or "it gave no reason"
+    words = f"{data.get('statusCode', '')} {name} {said}"
+    found = refused_by_us(f"{said} {text(data.get('responseBody'))}") or complaint(words, _WORDS) or ERROR
+    return found.told(f"opencode: {said}")

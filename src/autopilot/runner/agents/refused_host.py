@@ -5,14 +5,15 @@ Must not be taken for a wrong key: the outlet answers 403 too, in words of its o
 
 from __future__ import annotations
 
+from autopilot.runner.agents.ends import Found
 from autopilot.schemas.run import Outcome
 
 _MARK = "autopilot: "
 
 
-def refused_by_us(words: str) -> tuple[Outcome, str, str] | None:
+def refused_by_us(words: str) -> Found | None:
     """Give the verdict over a failure that carries our outlet's words, or None where it has none."""
     if _MARK not in words:
         return None
     hint = "list the address of its model in `api` of the agent, then resume"
-    return Outcome.CONFIGURATION, "agent-host-refused", hint
+    return Found(Outcome.CONFIGURATION, "agent-host-refused", hint)
