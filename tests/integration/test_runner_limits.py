@@ -9,7 +9,7 @@ import pytest
 from autopilot.runner.state import read_state
 from autopilot.schemas.run import AgentSpec, Limits, Outcome, RunSpec
 from tests.support.agents import Agent, write_agent
-from tests.support.captures import claude
+from tests.support.captures import capture
 from tests.support.claude_stand_in import replaying
 from tests.support.repos import Repo
 from tests.support.runs import OPEN, Host, events_of, run_here
@@ -158,14 +158,15 @@ def test_what_an_agent_may_print_is_for_all_its_rounds_together(host: Host, repo
 
 
 def test_a_usage_limit_tells_when_it_ends(host: Host, repo: Repo, tmp_path: Path) -> None:
-    result = run_here(host.spec(repo, client(replaying(tmp_path / "bin", claude("usage-limit"), code=1))))
+    limited = replaying(tmp_path / "bin", capture("claude", "usage-limit"), code=1)
+    result = run_here(host.spec(repo, client(limited)))
     assert (result.outcome, result.resets_ms) == (Outcome.USAGE_LIMIT, 1_800_000_000_000)
     assert result.usage.known
 
 
 def test_a_wrong_key_is_not_waited_for(host: Host, repo: Repo, tmp_path: Path) -> None:
-    spec = host.spec(repo, client(replaying(tmp_path / "bin", claude("error-401"), then="forever()")))
-    result = run_here(spec)
+    refused = replaying(tmp_path / "bin", capture("claude", "error-401"), then="forever()")
+    result = run_here(host.spec(repo, client(refused)))
     assert (result.outcome, result.code) == (Outcome.CREDENTIAL, "agent-not-authenticated")
     assert result.hint
 

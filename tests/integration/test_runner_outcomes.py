@@ -17,7 +17,7 @@ from autopilot.schemas.run import AgentSpec, Outcome, RunSpec
 from autopilot.schemas.ticket import Exchange
 from tests.support import agents
 from tests.support.agents import Agent, write_agent
-from tests.support.captures import claude
+from tests.support.captures import capture
 from tests.support.claude_stand_in import replaying
 from tests.support.gitcmd import git
 from tests.support.repos import Repo, commit_files
@@ -66,7 +66,7 @@ def test_an_agent_that_changes_nothing_ends_as_no_changes(host: Host, repo: Repo
 
 @pytest.mark.field_report("AGT-020")
 def test_no_change_after_refused_tools_names_them(host: Host, repo: Repo, tmp_path: Path) -> None:
-    result = run_here(host.spec(repo, client(replaying(tmp_path / "bin", claude("denials")))))
+    result = run_here(host.spec(repo, client(replaying(tmp_path / "bin", capture("claude", "denials")))))
     assert (result.outcome, result.code) == (Outcome.NO_CHANGES, "no-changes-tools-refused")
     assert result.denials
     assert result.denials[0] in result.hint

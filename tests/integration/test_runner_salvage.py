@@ -16,7 +16,7 @@ from autopilot.runner.worktree import TRASH
 from autopilot.schemas.run import AgentSpec, Outcome, RunSpec
 from autopilot.schemas.salvage import Salvage
 from tests.support import repo_traps
-from tests.support.captures import claude
+from tests.support.captures import capture
 from tests.support.claude_stand_in import write_client
 from tests.support.gitcmd import git
 from tests.support.repos import Repo, commit_files, make_repo
@@ -87,14 +87,14 @@ def test_edits_of_a_killed_run_are_on_a_rescue_ref_before_the_worktree_is_made_a
 def test_an_attempt_after_a_usage_limit_goes_on_from_the_commit_that_was_made(
     host: Host, repo: Repo, tmp_path: Path
 ) -> None:
-    capture = claude("usage-limit")
+    recorded = capture("claude", "usage-limit")
     body = f"""
     start()
     open("answer.txt", "w").write("right\\n")
     git("add", "-A")
     git("commit", "-q", "-m", "The right answer")
     note(git("rev-parse", "HEAD").stdout.decode().strip())
-    say({capture.stdout!r})
+    say({recorded.stdout!r})
     sys.exit(1)
     """
     agent = write_client(tmp_path / "bin", body)

@@ -1,16 +1,20 @@
 """Streams that real agents wrote, with how their process ended (`streams/`)."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 _STREAMS: Final = Path(__file__).parent / "streams"
-NEWEST_CLAUDE: Final = "2.1.332"
-CODEX: Final = "0.171.0"
-COPILOT: Final = "1.0.102"
-GEMINI: Final = "0.61.0"
-OPENCODE: Final = "1.18.33"
+NEWEST: Final[Mapping[str, str]] = {
+    "claude": "2.1.332",
+    "codex": "0.171.0",
+    "copilot": "1.0.102",
+    "gemini": "0.61.0",
+    "opencode": "1.18.33",
+}
+"""The release by which each was recorded last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,63 +39,9 @@ class Capture:
         return decoded
 
 
-def claude(name: str, version: str = NEWEST_CLAUDE) -> Capture:
-    """One of Claude Code's streams, as in `claude("usage-limit")`; `made` is a version too."""
-    return _capture("claude", f"{version}/{name}")
-
-
-def claude_names() -> list[tuple[str, str]]:
-    """Every (name, version), for parametrised tests."""
-    pairs = (key.split("/", 1) for key in _index("claude"))
-    return [(name, version) for version, name in pairs]
-
-
-def codex(name: str) -> Capture:
-    """One of Codex's streams, as in `codex("usage-limit")`."""
-    return _capture("codex", f"{CODEX}/{name}")
-
-
-def codex_names() -> list[str]:
-    """The name of each."""
-    return [key.split("/", 1)[1] for key in _index("codex")]
-
-
-def gemini(name: str) -> Capture:
-    """One of Gemini CLI's streams, as in `gemini("deeds")`."""
-    return _capture("gemini", f"{GEMINI}/{name}")
-
-
-def gemini_names() -> list[str]:
-    """The name of each."""
-    return [key.split("/", 1)[1] for key in _index("gemini")]
-
-
-def opencode(name: str) -> Capture:
-    """One of opencode's streams, as in `opencode("deeds")`."""
-    return _capture("opencode", f"{OPENCODE}/{name}")
-
-
-def opencode_names() -> list[str]:
-    """The name of each."""
-    return [key.split("/", 1)[1] for key in _index("opencode")]
-
-
-def copilot(name: str) -> Capture:
-    """One of Copilot CLI's streams, as in `copilot("deeds")`."""
-    return _capture("copilot", f"{COPILOT}/{name}")
-
-
-def copilot_names() -> list[str]:
-    """The name of each."""
-    return [key.split("/", 1)[1] for key in _index("copilot")]
-
-
-def codex_record() -> bytes:
-    """The record of tokens that it kept in its home while it worked: two requests, 2,000 and 100 tokens."""
-    return (_STREAMS / "codex" / CODEX / "record.jsonl").read_bytes()
-
-
-def _capture(agent: str, key: str) -> Capture:
+def capture(agent: str, name: str, version: str | None = None) -> Capture:
+    """One of an agent's streams, as in `capture("claude", "usage-limit")`; `made` is a version too."""
+    key = f"{version or NEWEST[agent]}/{name}"
     row = _index(agent)[key]
     stdout, stderr = _STREAMS / agent / f"{key}.jsonl", _STREAMS / agent / f"{key}.stderr"
     return Capture(
@@ -102,6 +52,17 @@ def _capture(agent: str, key: str) -> Capture:
         exit_code=row["exit_code"],
         argv=tuple(row["argv"]),
     )
+
+
+def names(agent: str) -> list[tuple[str, str]]:
+    """Every (name, version) of an agent, for parametrised tests."""
+    pairs = (key.split("/", 1) for key in _index(agent))
+    return [(name, version) for version, name in pairs]
+
+
+def codex_record() -> bytes:
+    """The record of tokens that it kept in its home while it worked: two requests, 2,000 and 100 tokens."""
+    return (_STREAMS / "codex" / NEWEST["codex"] / "record.jsonl").read_bytes()
 
 
 def _index(agent: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import orjson
 from autopilot.runner.agents.claude_stream import ClaudeStream
 from autopilot.runner.agents.framing import MAX_LINE_BYTES
 from tests.bench.measure import Bench, Finding, Row, Scale, interleaved, ratio
-from tests.support.captures import NEWEST_CLAUDE, claude, claude_names
+from tests.support.captures import NEWEST, capture, names
 
 _MIB = 1024 * 1024
 _CHUNK_BYTES = 64 * 1024
@@ -46,8 +46,8 @@ def _measure(scale: Scale) -> Iterator[Finding]:
 
 def _session(size_bytes: int) -> bytes:
     """A long session out of lines that real agents wrote: all but their ends, many times, and one end."""
-    names = [name for name, version in claude_names() if version == NEWEST_CLAUDE]
-    lines = [line for name in names for line in claude(name).stdout.split(b"\n") if line.startswith(b"{")]
+    newest = [capture("claude", name) for name, version in names("claude") if version == NEWEST["claude"]]
+    lines = [line for each in newest for line in each.stdout.split(b"\n") if line.startswith(b"{")]
     ends = [line for line in lines if orjson.loads(line).get("type") == "result"]
     once = b"".join(line + b"\n" for line in lines if line not in ends)
     return once * max(1, size_bytes // len(once)) + ends[0] + b"\n"

@@ -8,7 +8,7 @@ from autopilot.runner.agents.adapter import AgentReport, Ending
 from autopilot.runner.agents.claude import ClaudeAgent
 from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.schemas.run import Outcome
-from tests.support.captures import Capture, claude, claude_names
+from tests.support.captures import Capture, capture
 
 BOTH = ("2.1.197", "2.1.332")
 RESULT = {"type": "result", "subtype": "success", "is_error": False, "result": "Done.", "total_cost_usd": 0.5}
@@ -24,66 +24,12 @@ def play(data: bytes, code: int = 0, tail: str = "") -> tuple[AgentReport, list[
     return agent.finish(ending(code, tail)), events
 
 
-def replay(capture: Capture) -> tuple[AgentReport, list[AgentEvent]]:
-    return play(capture.stdout, capture.exit_code, capture.stderr)
+def replay(recorded: Capture) -> tuple[AgentReport, list[AgentEvent]]:
+    return play(recorded.stdout, recorded.exit_code, recorded.stderr)
 
 
 def lines(*events: dict[str, Any]) -> bytes:
     return b"".join(json.dumps(event).encode() + b"\n" for event in events)
-
-
-MATRIX = [
-    ("success", BOTH, None, "agent-finished"),
-    ("partial", BOTH, None, "agent-finished"),
-    ("cut", BOTH, None, "agent-finished"),
-    ("background", BOTH, None, "agent-finished"),
-    ("two-messages", BOTH, None, "agent-finished"),
-    ("unknown-model", BOTH, None, "agent-finished"),
-    ("usage-warning", BOTH, None, "agent-finished"),
-    ("denials", BOTH, None, "agent-finished"),
-    ("parallel", ("2.1.332",), None, "agent-finished"),
-    ("hook-block", ("2.1.332",), None, "agent-finished"),
-    ("error-429-then-ok", ("2.1.332",), None, "agent-finished"),
-    ("background-term", ("2.1.332",), None, "agent-finished"),
-    ("error-429", BOTH, Outcome.AGENT_FAILED, "agent-rate-limited"),
-    ("plain-429-oauth", BOTH, Outcome.AGENT_FAILED, "agent-rate-limited"),
-    ("usage-limit-api-key", ("2.1.332",), Outcome.AGENT_FAILED, "agent-rate-limited"),
-    ("usage-limit", BOTH, Outcome.USAGE_LIMIT, "agent-usage-limit"),
-    ("error-529", ("2.1.332",), Outcome.AGENT_FAILED, "agent-service-down"),
-    ("error-500", ("2.1.332",), Outcome.AGENT_FAILED, "agent-service-down"),
-    ("refused-connection", ("2.1.332",), Outcome.AGENT_FAILED, "agent-unreachable"),
-    ("error-401", BOTH, Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("error-403", ("2.1.332",), Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("no-key", ("2.1.332",), Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("credit", ("2.1.332",), Outcome.CREDENTIAL, "agent-billing"),
-    ("error-404-model", ("2.1.332",), Outcome.CONFIGURATION, "agent-model-unknown"),
-    ("prompt-too-long", ("2.1.332",), Outcome.AGENT_FAILED, "agent-prompt-too-long"),
-    ("budget", BOTH, Outcome.OVER_CEILING, "run-ceiling"),
-    ("max-turns", ("2.1.332",), Outcome.AGENT_FAILED, "agent-max-turns"),
-    ("bad-resume", BOTH, Outcome.AGENT_FAILED, "agent-error"),
-    ("sigint-api", BOTH, Outcome.AGENT_FAILED, "agent-no-result"),
-    ("sigterm-api", BOTH, Outcome.AGENT_FAILED, "agent-no-result"),
-    ("bad-flag", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
-    ("no-verbose", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
-    ("root-skip", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
-    ("duplicate-session", ("2.1.332",), Outcome.AGENT_FAILED, "agent-failed-unknown"),
-]
-ROWS = [(name, version, outcome, code) for name, versions, outcome, code in MATRIX for version in versions]
-
-
-@pytest.mark.parametrize(("name", "version", "outcome", "code"), ROWS)
-def test_every_row_of_the_outcome_matrix_gets_its_verdict(
-    name: str, version: str, outcome: Outcome | None, code: str
-) -> None:
-    report, _ = replay(claude(name, version))
-    assert (report.outcome, report.code) == (outcome, code)
-    assert report.message
-
-
-@pytest.mark.parametrize(("name", "version"), [row for row in claude_names() if row[1] != "made"])
-def test_every_recorded_stream_is_read_without_a_damaged_line(name: str, version: str) -> None:
-    report, _ = replay(claude(name, version))
-    assert not [warning for warning in report.warnings if "JSON" in warning]
 
 
 @pytest.mark.parametrize(
@@ -100,15 +46,15 @@ def test_every_recorded_stream_is_read_without_a_damaged_line(name: str, version
 def test_cost_and_tokens_are_the_last_totals_of_the_client(
     name: str, version: str, cost: int, tokens: tuple[int, int, int] | None
 ) -> None:
-    usage = replay(claude(name, version))[0].usage
+    usage = replay(capture("claude", name, version))[0].usage
     assert (usage.cost_micro_usd, usage.known) == (cost, True)
     if tokens:
         assert (usage.input_tokens, usage.output_tokens, usage.cached_tokens) == tokens
 
 
 def test_the_blocks_of_one_message_count_its_usage_once() -> None:
-    capture = claude("parallel")
-    started = capture.stdout[: capture.stdout.index(b'"type":"result"')]
+    recorded = capture("claude", "parallel")
+    started = recorded.stdout[: recorded.stdout.index(b'"type":"result"')]
     agent = ClaudeAgent()
     agent.feed(started[: started.rindex(b"\n") + 1])
     assert agent.usage().input_tokens == 2000
@@ -135,13 +81,13 @@ def test_a_result_without_a_usable_cost_is_of_unknown_cost(cost: object) -> None
 
 
 def test_a_cut_stream_of_requests_is_counted_from_the_models_not_the_empty_usage() -> None:
-    usage = replay(claude("cut", "2.1.197"))[0].usage
+    usage = replay(capture("claude", "cut", "2.1.197"))[0].usage
     assert usage.input_tokens > 0
 
 
 @pytest.mark.parametrize("version", BOTH)
 def test_a_usage_limit_carries_the_time_from_the_event_not_from_the_text(version: str) -> None:
-    report, events = replay(claude("usage-limit", version))
+    report, events = replay(capture("claude", "usage-limit", version))
     assert report.resets_ms == 1_800_000_000_000
     assert Limited(is_refused=True, resets_ms=1_800_000_000_000, window="five_hour") in events
 
@@ -155,16 +101,16 @@ def test_a_weekly_limit_is_told_as_one_for_it_may_end_days_from_now() -> None:
 
 @pytest.mark.parametrize("version", BOTH)
 def test_a_refusal_without_a_reset_time_is_no_usage_limit(version: str) -> None:
-    report, _ = replay(claude("plain-429-oauth", version))
+    report, _ = replay(capture("claude", "plain-429-oauth", version))
     assert report.outcome is Outcome.AGENT_FAILED
     assert report.resets_ms is None
 
 
 @pytest.mark.parametrize("version", BOTH)
 def test_a_wrong_key_is_given_up_after_three_refusals(version: str) -> None:
-    capture = claude("error-401", version)
+    recorded = capture("claude", "error-401", version)
     agent, fed = ClaudeAgent(), 0
-    for line in capture.stdout.splitlines(keepends=True):
+    for line in recorded.stdout.splitlines(keepends=True):
         fed += b"authentication_failed" in line
         if any(isinstance(event, Hopeless) for event in agent.feed(line)):
             break
@@ -177,25 +123,10 @@ def test_a_wrong_key_is_given_up_after_three_refusals(version: str) -> None:
 @pytest.mark.field_report("AGT-020")
 @pytest.mark.parametrize("version", BOTH)
 def test_refused_tools_are_named_though_the_run_calls_itself_a_success(version: str) -> None:
-    report, _ = replay(claude("denials", version))
+    report, _ = replay(capture("claude", "denials", version))
     assert report.outcome is None
     assert any(denial.startswith("Bash(") for denial in report.denials)
     assert len(report.denials) == len(set(report.denials))
-
-
-@pytest.mark.field_report("AGT-021")
-@pytest.mark.parametrize("code", [1, 137, 143, -9, -15])
-def test_a_good_result_followed_by_a_bad_exit_is_kept_with_a_warning(code: int) -> None:
-    report, _ = play(lines(RESULT), code)
-    assert report.outcome is None
-    assert any("non-zero exit after result" in warning for warning in report.warnings)
-
-
-@pytest.mark.field_report("AGT-022")
-@pytest.mark.parametrize("code", [1, 2, -6])
-def test_a_failure_without_a_word_is_an_unknown_failure(code: int) -> None:
-    report, _ = play(b"", code)
-    assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-failed-unknown")
 
 
 @pytest.mark.parametrize("code", [126, 127])
@@ -220,11 +151,6 @@ def test_what_was_said_in_prose_is_repeated_to_the_person() -> None:
     assert "Run `claude login` first." in report.message
 
 
-def test_an_exit_of_zero_without_a_result_is_a_failure() -> None:
-    report, _ = play(lines({"type": "system", "subtype": "init"}))
-    assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-no-result")
-
-
 def test_questions_are_read_from_the_final_message_only() -> None:
     asked = "I looked.\n\nAUTOPILOT-QUESTION: Which one, a or b?\n- **AUTOPILOT-QUESTION:** And when?\n"
     early = {
@@ -237,7 +163,7 @@ def test_questions_are_read_from_the_final_message_only() -> None:
 
 
 def test_a_stream_becomes_words_tools_and_spend_in_order() -> None:
-    _, events = replay(claude("success"))
+    _, events = replay(capture("claude", "success"))
     assert [type(event) for event in events if not isinstance(event, Spent)] == [
         *(Spoke, UsedTool, UsedTool, Acted),
         *(Spoke, UsedTool, UsedTool, Acted),

@@ -17,29 +17,12 @@ from autopilot.runner.agents.codex_verdict import judge, resets_ms
 from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Spent, Spoke, UsedTool
 from autopilot.schemas.price import TokenCount, TokenPrice
 from autopilot.schemas.run import AgentSpec, Outcome
-from tests.support.captures import Capture, codex, codex_names, codex_record
+from tests.support.captures import Capture, capture, codex_record
 from tests.support.orders import make_order
 
 PRICES = {
     "gpt-5.5": TokenPrice(input=5_000_000, output=30_000_000, cache_read=500_000, cache_write=5_000_000)
 }
-MATRIX = [
-    ("command", None, "agent-finished"),
-    ("patch", None, "agent-finished"),
-    ("first-turn", None, "agent-finished"),
-    ("resumed", None, "agent-finished"),
-    ("outside", None, "agent-finished"),
-    ("usage-limit", Outcome.USAGE_LIMIT, "agent-usage-limit-weekly"),
-    ("quota", Outcome.CREDENTIAL, "agent-billing"),
-    ("error-401", Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("no-key", Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("error-429", Outcome.AGENT_FAILED, "agent-rate-limited"),
-    ("error-500", Outcome.AGENT_FAILED, "agent-service-down"),
-    ("cut", Outcome.AGENT_FAILED, "agent-unreachable"),
-    ("bad-resume", Outcome.AGENT_FAILED, "agent-failed-unknown"),
-    ("bad-flag", Outcome.AGENT_FAILED, "agent-failed-unknown"),
-    ("sigterm", Outcome.AGENT_FAILED, "agent-no-result"),
-]
 
 
 def ending(code: int, tail: str = "") -> Ending:
@@ -57,44 +40,26 @@ def play(
     return judge(stream, ending(code, tail)), events + stream.end()
 
 
-def replay(capture: Capture) -> tuple[AgentReport, list[AgentEvent]]:
+def replay(recorded: Capture) -> tuple[AgentReport, list[AgentEvent]]:
     stream = CodexStream()
     stream.prices, stream.model = PRICES, "gpt-5.5"
-    return play(stream, capture.stdout, capture.exit_code, capture.stderr)
-
-
-@pytest.mark.parametrize(("name", "outcome", "code"), MATRIX)
-def test_every_row_of_the_outcome_matrix_gets_its_verdict(
-    name: str, outcome: Outcome | None, code: str
-) -> None:
-    report, _ = replay(codex(name))
-    assert (report.outcome, report.code) == (outcome, code)
-    assert report.message
-    assert report.hint or outcome is None
-
-
-def test_every_recorded_stream_is_in_the_matrix_and_read_without_a_damaged_line() -> None:
-    assert sorted(codex_names()) == sorted(name for name, _, _ in MATRIX)
-    for name in codex_names():
-        assert not [
-            warning for warning in replay(codex(name))[0].warnings if "JSON" in warning or "type" in warning
-        ]
+    return play(stream, recorded.stdout, recorded.exit_code, recorded.stderr)
 
 
 def test_cached_input_is_part_of_the_input_and_cheaper() -> None:
-    usage = replay(codex("patch"))[0].usage
+    usage = replay(capture("codex", "patch"))[0].usage
     assert (usage.input_tokens, usage.cached_tokens, usage.output_tokens) == (2400, 1900, 170)
     assert (usage.cost_micro_usd, usage.known) == (12_000 + 950 + 5_100, True)
 
 
 def test_a_resumed_thread_counts_only_what_it_added() -> None:
     stream = CodexStream(before=TokenCount(input=1000, output=1000))
-    report, _ = play(stream, codex("resumed").stdout)
+    report, _ = play(stream, capture("codex", "resumed").stdout)
     assert (report.usage.input_tokens, report.usage.output_tokens) == (1000, 1000)
 
 
 def test_without_a_price_its_cost_is_unknown_and_never_free() -> None:
-    report, _ = play(CodexStream(), codex("patch").stdout)
+    report, _ = play(CodexStream(), capture("codex", "patch").stdout)
     assert (report.usage.known, report.usage.unpriced) == (False, ("",))
 
 
@@ -102,12 +67,12 @@ def test_without_a_price_its_cost_is_unknown_and_never_free() -> None:
     ("name", "is_known"), [("usage-limit", True), ("error-401", True), ("cut", False), ("sigterm", False)]
 )
 def test_a_turn_that_failed_is_free_only_where_nothing_can_have_been_used(name: str, is_known: bool) -> None:
-    usage = replay(codex(name))[0].usage
+    usage = replay(capture("codex", name))[0].usage
     assert (usage.known, usage.cost_micro_usd) == (is_known, 0)
 
 
 def test_a_tool_is_told_when_it_begins_so_that_the_guard_can_be_asked_whether_it_knows_of_it() -> None:
-    _, events = replay(codex("patch"))
+    _, events = replay(capture("codex", "patch"))
     tools = [event.tool for event in events if isinstance(event, UsedTool) and event.tool]
     assert tools == ["Bash", "apply_patch", "Bash"]
     assert events.count(Acted()) == 3
@@ -128,7 +93,7 @@ def test_a_command_in_another_shell_than_bash_is_given_up_at_once() -> None:
 
 
 def test_the_usage_limits_date_is_read_in_this_machines_zone() -> None:
-    report, _ = replay(codex("usage-limit"))
+    report, _ = replay(capture("codex", "usage-limit"))
     local = datetime(2027, 1, 15, 8, 0)  # noqa: DTZ001 - as it is told
     assert report.resets_ms == int(local.timestamp()) * 1000
 
@@ -146,37 +111,6 @@ def test_the_usage_limits_date_is_read_in_this_machines_zone() -> None:
 )
 def test_a_time_is_read_only_where_it_is_whole(words: str, there: datetime | None) -> None:
     assert resets_ms(words) == (None if there is None else int(there.timestamp()) * 1000)
-
-
-def test_both_apostrophes_and_unknown_words_are_understood() -> None:
-    said = "You've hit your usage limit. Try again later."
-    for words in (said, said.replace("'", "’")):
-        report, _ = play(CodexStream(), lines({"type": "turn.failed", "error": {"message": words}}), 1)
-        assert (report.outcome, report.code) == (Outcome.USAGE_LIMIT, "agent-usage-limit")
-    report, _ = play(CodexStream(), lines({"type": "turn.failed", "error": {"message": "Flux is low"}}), 1)
-    assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-error")
-    assert "Flux is low" in report.message
-
-
-def test_a_finished_turn_with_a_bad_exit_is_good_work_with_a_warning() -> None:
-    done = {"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 1}}
-    report, _ = play(CodexStream(), lines(done), 1)
-    assert report.outcome is None
-    assert any("non-zero exit" in warning for warning in report.warnings)
-
-
-def test_exit_0_without_a_finished_turn_is_a_failure() -> None:
-    report, _ = play(CodexStream(), lines({"type": "turn.started"}), 0)
-    assert (report.outcome, report.code) == (Outcome.AGENT_FAILED, "agent-no-result")
-
-
-@pytest.mark.parametrize(
-    "strange", [{"type": 3}, {"type": "new.thing"}, {"type": "item.started", "item": [1]}, {}]
-)
-def test_strange_events_are_tolerated(strange: dict[str, Any]) -> None:
-    done = {"type": "turn.completed", "usage": {"input_tokens": "9", "output_tokens": None}}
-    report, _ = play(CodexStream(), lines(strange, done))
-    assert report.outcome is None
 
 
 def test_tokens_are_known_while_it_works_from_the_record_that_it_keeps(tmp_path: Path) -> None:

@@ -8,20 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.runner.agents.adapter import AgentReport, Ending, Order
+from autopilot.runner.agents.adapter import Order
 from autopilot.runner.agents.copilot import CopilotAgent, hooks_text
-from autopilot.runner.agents.events import Acted, AgentEvent, Spoke, UsedTool
+from autopilot.runner.agents.events import Acted, Spoke, UsedTool
 from autopilot.schemas.errors import ConfigError
-from autopilot.schemas.run import AgentSpec, Outcome
-from tests.support.captures import copilot, copilot_names
+from autopilot.schemas.run import AgentSpec
+from tests.support.captures import capture
 from tests.support.orders import make_order
-
-MATRIX = [
-    ("deeds", None, "agent-finished"),
-    ("error-401", Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("unknown-model", Outcome.CONFIGURATION, "agent-model-unknown"),
-    ("sigterm", Outcome.AGENT_FAILED, "agent-no-result"),
-]
+from tests.support.played import PLAYED
 
 
 @pytest.fixture
@@ -31,21 +25,6 @@ def order(tmp_path: Path) -> Order:
     return make_order(
         agent, tmp_path, guard=("/usr/bin/python3", "cl ient.py", "/r/guard.sock"), is_confined=True
     )
-
-
-def told(*events: object) -> bytes:
-    return b"".join(json.dumps(each).encode() + b"\n" for each in events)
-
-
-def play(data: bytes, code: int = 0, tail: str = "") -> tuple[AgentReport, list[AgentEvent]]:
-    agent = CopilotAgent()
-    events = [event for start in range(0, len(data), 97) for event in agent.feed(data[start : start + 97])]
-    return agent.finish(Ending(code, None, tail) if code >= 0 else Ending(None, -code, tail)), events
-
-
-def replay(name: str) -> tuple[AgentReport, list[AgentEvent]]:
-    capture = copilot(name)
-    return play(capture.stdout, capture.exit_code, capture.stderr)
 
 
 def test_it_is_started_headless_offline_with_few_tools_and_never_with_all(order: Order) -> None:
@@ -87,23 +66,8 @@ def test_without_a_model_it_is_not_started(order: Order) -> None:
     assert caught.value.code == "agent-model-unknown"
 
 
-@pytest.mark.parametrize(("name", "outcome", "code"), MATRIX)
-def test_every_row_of_the_outcome_matrix_gets_its_verdict(
-    name: str, outcome: Outcome | None, code: str
-) -> None:
-    report, _ = replay(name)
-    assert (report.outcome, report.code) == (outcome, code)
-    assert report.message
-    assert report.hint or outcome is None
-
-
-def test_every_recorded_stream_is_in_the_matrix_and_read_without_a_damaged_line() -> None:
-    assert sorted(copilot_names()) == sorted(name for name, _, _ in MATRIX)
-    assert not [warning for name in copilot_names() for warning in replay(name)[0].warnings]
-
-
 def test_its_stream_is_told_and_what_was_denied_does_not_count_as_done() -> None:
-    report, events = replay("deeds")
+    report, events = PLAYED["copilot"].replay(capture("copilot", "deeds"))
     assert [event for event in events if isinstance(event, Acted)] == [Acted("create"), Acted("bash")]
     assert [event.tool for event in events if isinstance(event, UsedTool)] == [
         *("create", "bash", "bash", "bash", "create"),
@@ -115,69 +79,9 @@ def test_its_stream_is_told_and_what_was_denied_does_not_count_as_done() -> None
     assert (report.usage.known, report.usage.turns) == (False, 6)
 
 
-@pytest.mark.parametrize(
-    ("data", "outcome", "code"),
-    [
-        ({"message": "autopilot: host", "statusCode": 403}, Outcome.CONFIGURATION, "agent-host-refused"),
-        ({"message": "slow", "statusCode": 429}, Outcome.AGENT_FAILED, "agent-rate-limited"),
-        ({"message": "down", "statusCode": 529}, Outcome.AGENT_FAILED, "agent-service-down"),
-        ({"message": "Flux is low"}, Outcome.AGENT_FAILED, "agent-error"),
-        ({"statusCode": [401]}, Outcome.AGENT_FAILED, "agent-error"),
-    ],
-)
-def test_its_errors_are_sorted_even_where_it_ends_in_0(data: object, outcome: Outcome, code: str) -> None:
-    report, _ = play(told({"type": "session.error", "data": data}, {"type": "result", "exitCode": 0}))
-    assert (report.outcome, report.code) == (outcome, code)
-
-
-@pytest.mark.parametrize(
-    ("events", "exit_code", "outcome", "code"),
-    [
-        ((), 127, Outcome.AGENT_MISSING, "agent-missing"),
-        ((), 1, Outcome.AGENT_FAILED, "agent-failed-unknown"),
-        ((), 0, Outcome.AGENT_FAILED, "agent-no-result"),
-        (({"type": "result", "exitCode": 1},), 0, Outcome.AGENT_FAILED, "agent-no-result"),
-    ],
-)
-def test_an_end_without_a_result_is_a_failure(
-    events: tuple[object, ...], exit_code: int, outcome: Outcome, code: str
-) -> None:
-    report, _ = play(told(*events), exit_code, "no")
-    assert (report.outcome, report.code) == (outcome, code)
-
-
-@pytest.mark.field_report("AGT-021")
-@pytest.mark.parametrize("code", [1, 137, -9])
-def test_a_good_result_followed_by_a_bad_exit_is_kept_with_a_warning(code: int) -> None:
-    report, _ = play(told({"type": "result", "exitCode": 0}), code)
-    assert report.outcome is None
-    assert any("non-zero exit after result" in warning for warning in report.warnings)
-
-
-@pytest.mark.parametrize(
-    "strange",
-    [
-        *({"type": 3}, {"type": "new.thing"}, {"type": ["x"]}, {}, {"type": "assistant.message", "data": 1}),
-        *({"type": "tool.execution_start", "data": {"toolCallId": {}}}, {"type": "tool.execution_complete"}),
-    ],
-)
-def test_strange_events_are_tolerated(strange: object) -> None:
-    report, _ = play(told(strange, {"type": "result", "exitCode": 0}))
-    assert report.outcome is None
-
-
 def test_a_type_of_a_family_that_nobody_knows_is_told_of() -> None:
     done = {"type": "result", "exitCode": 0}
-    report, _ = play(told({"type": "session.brand_new"}, {"type": "brand.new"}, {"type": 7}, done))
+    report, _ = PLAYED["copilot"].play(
+        ({"type": "session.brand_new"}, {"type": "brand.new"}, {"type": 7}, done)
+    )
     assert report.warnings == ("unknown event types: (no type), brand.new",)
-
-
-def test_an_agent_that_talks_without_end_does_not_fill_our_memory() -> None:
-    denied = {"type": "tool.execution_complete", "data": {"error": {"code": "denied"}}}
-    starts = [
-        {"type": "tool.execution_start", "data": {"toolCallId": f"{number}", "toolName": "x" * 500}}
-        for number in range(2000)
-    ]
-    report, events = play(told(*starts, *([denied] * 500)))
-    assert len(report.denials) == 100
-    assert max(len(event.tool) for event in events if isinstance(event, UsedTool)) <= 70

@@ -10,26 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.runner.agents.adapter import AgentReport, Ending, Launch, Order
-from autopilot.runner.agents.events import Acted, AgentEvent, Spent, Spoke, UsedTool
+from autopilot.runner.agents.adapter import Launch, Order
+from autopilot.runner.agents.events import Acted, Spent, Spoke, UsedTool
 from autopilot.runner.agents.gemini import GeminiAgent
 from autopilot.runner.agents.gemini_profile import policy_text, settings_text
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.price import TokenPrice
-from autopilot.schemas.run import AgentSpec, Outcome
-from tests.support.captures import gemini, gemini_names
+from autopilot.schemas.run import AgentSpec
+from tests.support.captures import capture
 from tests.support.orders import make_order
+from tests.support.played import PLAYED
 
-MATRIX = [
-    ("deeds", None, "agent-finished"),
-    ("error-401", Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("error-400-key", Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("error-403", Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("no-key", Outcome.CREDENTIAL, "agent-not-authenticated"),
-    ("unknown-model", Outcome.CONFIGURATION, "agent-model-unknown"),
-    ("quota", Outcome.AGENT_FAILED, "agent-rate-limited"),
-    ("sigterm", Outcome.AGENT_FAILED, "agent-no-result"),
-]
 PRICE = TokenPrice(input=1_000_000, output=10_000_000, cache_read=100_000, cache_write=0)
 
 
@@ -43,21 +34,6 @@ def order(tmp_path: Path) -> Order:
 
 def launched(order: Order) -> Launch:
     return GeminiAgent().launch(order)
-
-
-def told(*events: object) -> bytes:
-    return b"".join(json.dumps(each).encode() + b"\n" for each in events)
-
-
-def play(data: bytes, code: int = 0, tail: str = "") -> tuple[AgentReport, list[AgentEvent]]:
-    agent = GeminiAgent()
-    events = [event for start in range(0, len(data), 97) for event in agent.feed(data[start : start + 97])]
-    return agent.finish(Ending(code, None, tail) if code >= 0 else Ending(None, -code, tail)), events
-
-
-def replay(name: str) -> tuple[AgentReport, list[AgentEvent]]:
-    capture = gemini(name)
-    return play(capture.stdout, capture.exit_code, capture.stderr)
 
 
 def test_it_is_started_headless_with_nothing_of_others_and_never_with_yolo(order: Order) -> None:
@@ -200,23 +176,8 @@ def test_a_sandbox_around_it_is_what_gives_it_a_shell(order: Order) -> None:
         assert ("run_shell_command" in policy) is is_confined
 
 
-@pytest.mark.parametrize(("name", "outcome", "code"), MATRIX)
-def test_every_row_of_the_outcome_matrix_gets_its_verdict(
-    name: str, outcome: Outcome | None, code: str
-) -> None:
-    report, _ = replay(name)
-    assert (report.outcome, report.code) == (outcome, code)
-    assert report.message
-    assert report.hint or outcome is None
-
-
-def test_every_recorded_stream_is_in_the_matrix_and_read_without_a_damaged_line() -> None:
-    assert sorted(gemini_names()) == sorted(name for name, _, _ in MATRIX)
-    assert not [warning for name in gemini_names() for warning in replay(name)[0].warnings]
-
-
 def test_its_stream_is_told_and_only_what_began_counts_as_done() -> None:
-    report, events = replay("deeds")
+    report, events = PLAYED["gemini"].replay(capture("gemini", "deeds"))
     assert [event for event in events if not isinstance(event, UsedTool | Spent)] == [
         Spoke("Creating."),
         *(Acted("write_file"), Acted("run_shell_command")),
@@ -230,65 +191,19 @@ def test_its_stream_is_told_and_only_what_began_counts_as_done() -> None:
 def test_its_end_is_priced(order: Order) -> None:
     agent = GeminiAgent()
     agent.launch(replace(order, agent=order.agent.model_copy(update={"prices": {"gemini-2.5-pro": PRICE}})))
-    spent = agent.feed(gemini("deeds").stdout)[-1]
+    spent = agent.feed(capture("gemini", "deeds").stdout)[-1]
     cost = 7000 + 3100 + 50
     assert spent == Spent(cost, 7000, 310, 500, is_priced=True)
     assert (agent.usage().known, agent.usage().cost_micro_usd) == (True, cost)
 
 
+@pytest.mark.parametrize("stats", [None, "all", {"models": {"m": [1], "n": {"input": -1}}}])
+def test_without_usable_counts_its_cost_is_not_known(stats: object) -> None:
+    report, _ = PLAYED["gemini"].play(({"type": "result", "status": "success", "stats": stats},))
+    assert (report.outcome, report.usage.known) == (None, False)
+
+
 def test_without_a_price_or_an_end_its_cost_is_not_known() -> None:
-    usage = replay("deeds")[0].usage
+    usage = PLAYED["gemini"].replay(capture("gemini", "deeds"))[0].usage
     assert (usage.known, usage.unpriced) == (False, ("gemini-2.5-pro",))
-    assert not replay("sigterm")[0].usage.known
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome", "code"),
-    [
-        ("autopilot: model.example is not among the hosts", Outcome.CONFIGURATION, "agent-host-refused"),
-        ('[API Error: {"error":{"code":503}}]', Outcome.AGENT_FAILED, "agent-service-down"),
-        ("You exceeded your current quota", Outcome.AGENT_FAILED, "agent-rate-limited"),
-        ("fetch failed sending request", Outcome.AGENT_FAILED, "agent-unreachable"),
-        ("Flux is low", Outcome.AGENT_FAILED, "agent-error"),
-    ],
-)
-def test_its_words_are_sorted(error: str, outcome: Outcome, code: str) -> None:
-    report, _ = play(told({"type": "result", "status": "error", "error": {"message": error}}), 1)
-    assert (report.outcome, report.code) == (outcome, code)
-    assert error[:20] in report.message
-
-
-@pytest.mark.parametrize(
-    ("exit_code", "outcome", "code"),
-    [
-        (127, Outcome.AGENT_MISSING, "agent-missing"),
-        (1, Outcome.AGENT_FAILED, "agent-failed-unknown"),
-        (0, Outcome.AGENT_FAILED, "agent-no-result"),
-    ],
-)
-def test_an_end_without_a_result_is_a_failure(exit_code: int, outcome: Outcome, code: str) -> None:
-    report, _ = play(b"", exit_code, "no")
-    assert (report.outcome, report.code) == (outcome, code)
-
-
-@pytest.mark.parametrize(
-    "strange",
-    [
-        *({"type": 3}, {"type": "new.thing"}, {"type": "tool_result", "tool_id": [], "error": {"type": []}}),
-        *({"type": "tool_use", "tool_id": {}, "tool_name": 7}, {"type": "message", "role": "assistant"}),
-        *({"type": "result", "stats": {"models": {"m": [1], "n": {"input": -1}}}}, {}),
-        {"type": "result", "stats": "all", "error": "none"},
-    ],
-)
-def test_strange_events_are_tolerated(strange: object) -> None:
-    report, _ = play(told(strange, {"type": "result", "status": "success", "stats": None}))
-    assert report.outcome is None
-    assert not report.usage.known
-
-
-def test_an_agent_that_talks_without_end_does_not_fill_our_memory() -> None:
-    denied = {"type": "tool_result", "error": {"type": "tool_not_registered"}}
-    uses = [{"type": "tool_use", "tool_id": f"{number}", "tool_name": "x" * 500} for number in range(2000)]
-    report, events = play(told(*uses, *([denied] * 500)))
-    assert len(report.denials) == 100
-    assert max(len(event.tool) for event in events if isinstance(event, UsedTool)) <= 70
+    assert not PLAYED["gemini"].replay(capture("gemini", "sigterm"))[0].usage.known

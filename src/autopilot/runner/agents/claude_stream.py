@@ -15,6 +15,7 @@ from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Limited,
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms, items, mapping, text
 from autopilot.runner.agents.pricing import counted, priced, unpriced
+from autopilot.runner.agents.tools import MAX_DENIALS, tool_name
 from autopilot.schemas.run import Usage
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class ClaudeStream:
                 return self._limit(mapping(event.get("rate_limit_info")))
             case "system":
                 return self._system(event)
-            case other if other not in _KNOWN_TYPES:
+            case other if text(other) not in _KNOWN_TYPES:
                 self.lines.note_unknown(other)
         return []
 
@@ -132,7 +133,7 @@ class ClaudeStream:
                 said.append(Spoke(words))
                 self.facts.last_text = words
             elif block.get("type") == "tool_use":
-                said.append(UsedTool(text(block.get("name"))))
+                said.append(UsedTool(tool_name(block.get("name"))))
                 if _GUARDED.fullmatch(text(block.get("name"))):
                     self._guarded[text(block.get("id"))] = text(block.get("name"))
         return said
@@ -157,14 +158,19 @@ class ClaudeStream:
                 # It comes before the first request to the model, and after the hooks of the start.
                 return [self._give_up("agent-hooks-ignored")]
             case "permission_denied":
-                tool = one_line(text(event.get("tool_name")))
-                self.facts.denials[text(event.get("tool_use_id")) or tool] = tool
+                tool = tool_name(event.get("tool_name"))
+                self._deny(text(event.get("tool_use_id")) or tool, tool)
             case "api_retry" if event.get("error") == "authentication_failed":
                 self.facts.error = "authentication_failed"
                 self.facts.refused_logins += 1
                 if self.facts.refused_logins >= _HOPELESS_RETRIES:
                     return [self._give_up("agent-not-authenticated")]
         return []
+
+    def _deny(self, use: str, words: str) -> None:
+        """Take a refusal, which may be told twice: when it is made, and with its argument at the end."""
+        if use in self.facts.denials or len(self.facts.denials) < MAX_DENIALS:
+            self.facts.denials[use] = words
 
     def _give_up(self, code: str) -> Hopeless:
         self.facts.hopeless = code
@@ -186,7 +192,7 @@ class ClaudeStream:
         facts = self.facts
         facts.result = event
         for denial in items(event.get("permission_denials")):
-            facts.denials[text(denial.get("tool_use_id")) or str(len(facts.denials))] = _denied(denial)
+            self._deny(text(denial.get("tool_use_id")) or str(len(facts.denials)), _denied(denial))
         told = event.get("total_cost_usd")
         cost = cost_micro_usd(told) if told is not None else self._price()
         facts.is_cost_known = cost is not None
@@ -256,5 +262,5 @@ def _denied(denial: Mapping[str, Any]) -> str:
     """Name a refused tool with the one argument that tells what it was about."""
     asked = mapping(denial.get("tool_input"))
     about = next((text(asked[key]) for key in ("command", "file_path", "url") if text(asked.get(key))), "")
-    tool = one_line(text(denial.get("tool_name"))) or "a tool"
+    tool = tool_name(denial.get("tool_name")) or "a tool"
     return f"{tool}({one_line(about, max_chars=_MAX_ABOUT_CHARS)})" if about else tool

@@ -116,7 +116,7 @@ class CodexStream:
                 self.facts.failure = text(mapping(event.get("error")).get("message")) or "it gave no reason"
             case "error":
                 self.facts.failure = text(event.get("message")) or self.facts.failure
-            case other if other not in _TYPES:
+            case other if text(other) not in _TYPES:
                 self.lines.note_unknown(other)
         return []
 

@@ -139,7 +139,7 @@ class GeminiAgent:
             case "result":
                 self._result = line
                 return [self._spend(mapping(line.get("stats")))]
-            case other if not isinstance(other, str) or other not in _TYPES:
+            case other if text(other) not in _TYPES:
                 self._lines.note_unknown(other)
         return []
 

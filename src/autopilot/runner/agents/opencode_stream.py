@@ -122,7 +122,7 @@ class OpencodeStream:
                 return [self._step(part)]
             case "error":
                 self._failure = mapping(line.get("error"))
-            case other if not isinstance(other, str) or other not in _TYPES:
+            case other if text(other) not in _TYPES:
                 self.lines.note_unknown(other)
         return []
 

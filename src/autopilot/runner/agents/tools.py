@@ -8,7 +8,8 @@ from __future__ import annotations
 from autopilot.config.plain import one_line
 from autopilot.runner.agents.numbers import text
 
-_MAX_DENIALS, _MOST_AT_ONCE, _MAX_NAME_CHARS = 100, 1000, 64
+MAX_DENIALS = 100
+_MOST_AT_ONCE, _MAX_NAME_CHARS = 1000, 64
 
 
 def tool_name(told: object) -> str:
@@ -25,7 +26,7 @@ class Denials:
 
     def add(self, tool: str) -> None:
         """Take one more."""
-        if len(self.told) < _MAX_DENIALS:
+        if len(self.told) < MAX_DENIALS:
             self.told.append(f"{tool}: not allowed")
 
 
