@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from autopilot.config.outward import Outward
-from autopilot.runner.network.broker import MESSAGES, Broker, Key
+from autopilot.runner.network.broker import Broker, Key
+from autopilot.runner.network.calls import MESSAGES
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.names import Target
 from autopilot.runner.network.outlet import Gate, Outlet

@@ -1,5 +1,6 @@
 """The runner's edge: `run SPEC`, `verify SPEC RESULT` and `bounds`. Any failure becomes a result.
 
+Each command imports what it needs itself: a verification has no use for an agent's phases.
 Must not start anything before `adopt_orphans`, or leave without a result while the run folder can be written.
 """
 
@@ -12,8 +13,6 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
 from autopilot.config.lease import LeaseWatch
@@ -21,19 +20,14 @@ from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
 from autopilot.config.private import keep_private
 from autopilot.config.room import log_text, memory_short
-from autopilot.runner import pipeline, verify
-from autopilot.runner.failure import RunFailure, as_failure
-from autopilot.runner.notebook import Notebook
-from autopilot.runner.outbox import Outbox
-from autopilot.runner.sandbox import cells
-from autopilot.runner.shop import LEASE_LOST, LEASE_UNWATCHED
 from autopilot.schemas.errors import AutopilotError, ExitCode, TransientError
-from autopilot.schemas.run import Outcome, RunSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from autopilot.config.clock import Clock
+    from autopilot.runner.failure import RunFailure
+    from autopilot.schemas.run import RunSpec
 
 _USAGE = "usage: python -P -m autopilot.runner run SPEC | verify SPEC RESULT | bounds\n"
 _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -48,8 +42,12 @@ def main(argv: Sequence[str]) -> int:
             case ["run", spec]:
                 return run(Path(spec), clock, stop_on_signals())
             case ["verify", spec, result]:
+                from autopilot.runner import verify
+
                 return verify.main(Path(spec), Path(result), clock)
             case ["bounds"]:
+                from autopilot.runner.sandbox import cells
+
                 sys.stdout.write(cells.report())
                 return ExitCode.OK
     except AutopilotError as exc:
@@ -65,6 +63,13 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
     Returns:
         0 whenever the result was written; 78 when the file is no specification.
     """
+    from pydantic import ValidationError
+
+    from autopilot.runner import pipeline
+    from autopilot.runner.notebook import Notebook
+    from autopilot.runner.outbox import Outbox
+    from autopilot.schemas.run import RunSpec
+
     try:
         spec = RunSpec.model_validate_json(spec_path.read_bytes())
     except (OSError, ValidationError) as exc:
@@ -85,6 +90,9 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
 
 def _failure(error: Exception) -> RunFailure:
     """Say what the run ended by: what the machine had none of comes back, all else is our fault."""
+    from autopilot.runner.failure import RunFailure, as_failure
+    from autopilot.schemas.run import Outcome
+
     match error:
         case TransientError():
             return as_failure(error)
@@ -101,6 +109,8 @@ def or_lease_lost(stop: Callable[[], str | None], spec: RunSpec, clock: Clock) -
     Raises:
         TransientError: `thread-unstarted`: nothing can look for it.
     """
+    from autopilot.runner.shop import LEASE_LOST, LEASE_UNWATCHED
+
     if spec.lease is None:
         return stop
     lost = threading.Event()

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from autopilot.schemas.publication import ScopeLine
+from autopilot.schemas.scope import ScopeLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

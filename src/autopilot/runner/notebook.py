@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from autopilot.runner.remote import Base
     from autopilot.schemas.cell import OpenedKind
     from autopilot.schemas.gate import GateRecord
-    from autopilot.schemas.publication import ScopeLine
     from autopilot.schemas.run import Baseline, PaidPhase, RunSpec
+    from autopilot.schemas.scope import ScopeLine
 
 _MAX_WARNINGS = 50
 

@@ -47,7 +47,7 @@ _BUNDLE, _PATCH = "work.bundle", "work.patch"
 _LOCK_S = 600.0
 _NO_PATCH = "no patch: it is too large or could not be written; the bundle holds all of it"
 _MAX_RECORD_BYTES = 1024 * 1024
-_WHO = Identity(name="autopilot", email="autopilot@localhost")
+_NAME, _EMAIL = "autopilot", "autopilot@localhost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +204,7 @@ def _head(judge: Judge, finding: Finding, tree: str) -> str:
         tree=tree,
         branch=f"rescue/{run_id}",
         message=f"Work of {run_id}, saved as it was\n\n{finding.reason}\n",
-        identity=_WHO,
+        identity=Identity(name=_NAME, email=_EMAIL),
         now_ms=judge.git.clock.now_ms(),
     )
     judge.git.run("update-ref", f"{RESCUE_REFS}{run_id}", head, git_dir=judge.place)

@@ -14,8 +14,6 @@ from autopilot.runner.allowed import own_commands
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.guard.event import MAX_ID_CHARS
 from autopilot.runner.guard.selftest import client_command, fault_of
-from autopilot.runner.guard.service import GuardService
-from autopilot.runner.guard.verdict import GuardContext
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome
 
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
 
     from autopilot.config.proc import Exit
     from autopilot.runner.agents.events import Acted
+    from autopilot.runner.guard.service import GuardService
+    from autopilot.runner.guard.verdict import GuardContext
     from autopilot.runner.phases.init import Ready
     from autopilot.runner.shop import Shop
 
@@ -118,6 +118,8 @@ def sentry(shop: Shop, ready: Ready) -> Iterator[Sentry | None]:
     if not kind_of(spec.agent).asks_guard:
         yield None
         return
+    from autopilot.runner.guard.service import GuardService  # noqa: PLC0415 - all tables of all programs
+
     with GuardService(_context(shop, ready), spec.run_dir / "guard.sock", clock=shop.clock) as service:
         yield Sentry(shop, service)
 
@@ -131,6 +133,8 @@ def bypassed(use: str) -> RunFailure:
 
 
 def _context(shop: Shop, ready: Ready) -> GuardContext:
+    from autopilot.runner.guard.verdict import GuardContext  # noqa: PLC0415 - as above
+
     spec, earlier = shop.spec, ready.earlier
     # What an earlier attempt left is as new as what this one writes; its list of names may be cut.
     is_all_new = earlier is not None and earlier.is_carried_on

@@ -20,7 +20,7 @@ from autopilot.runner.sentry import BYPASSED, bypassed
 from autopilot.runner.shop import stopped
 from autopilot.runner.surroundings import Surroundings
 from autopilot.runner.watch import Watch
-from autopilot.runner.way_out import way_of_agent
+from autopilot.runner.way_of_agent import way_of_agent
 from autopilot.schemas.errors import CeilingError
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome

@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.environ import current
 from autopilot.config.outward import outward
-from autopilot.runner.agents.registry import own_variables, services_of
 from autopilot.runner.network import inside
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.outlet import Gate, Outlet
-from autopilot.runner.network.plan import agent_policy, loopback_ports
+from autopilot.runner.network.plan import loopback_ports
 from autopilot.runner.sandbox.confinement import OWN_LOOPBACK
-from autopilot.runner.stand_ins import stand_ins
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -29,10 +27,7 @@ if TYPE_CHECKING:
     from autopilot.runner.network.policy import Policy
     from autopilot.runner.network.refused import Refused
     from autopilot.runner.sandbox.confinement import Confinement, Sandbox
-    from autopilot.runner.shop import Shop
     from autopilot.runner.stand_ins import StandIns
-    from autopilot.schemas.network import NetworkSpec
-    from autopilot.schemas.run import AgentSpec
 
     Tell = Callable[[Event, Mapping[str, object]], None]
 
@@ -125,7 +120,7 @@ def way_out(
         yield WayOut(None, (), tell)
         return
     also, is_shared = loopback_ports(policy), sandbox.kind not in OWN_LOOPBACK
-    port = _free_port() if is_shared else _unmeant_port(also)
+    port = free_port() if is_shared else _unmeant_port(also)
     broker = known.broker(port) if known else None
     gate = Gate(policy, Operator(outward=outward(current())), broker)
     with Outlet(path, gate) as outlet:
@@ -141,67 +136,11 @@ def _unmeant_port(meant: Sequence[int]) -> int:
     return next(port for port in range(inside.PORT, inside.PORT + 100) if port not in meant)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """Find a port of this machine's loopback that nobody has."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
-
-
-@contextmanager
-def way_of_agent(shop: Shop, agent: AgentSpec) -> Iterator[WayOut]:
-    """Open the outlet of an agent; what it refuses is told, and written into the run's notebook.
-
-    Raises:
-        OSError: its socket cannot be made.
-        ConfigError: the host's own proxy, or an address of the agent's service, cannot be used.
-        TransientError: the machine gives us no thread.
-    """
-    environment = {name: value for name, value in current().items() if name in own_variables(agent)}
-    known = stand_ins(agent, environment) if shop.sandbox.kind != "none" else None
-    if known is None:
-        policy = agent_policy(shop.spec.network, services_of(agent, environment))
-    else:  # a second host of the vendor's would be a way around the broker
-        policy = agent_policy(shop.spec.network, agent.api, brokered=known.endpoint)
-    with way_out(
-        shop.sandbox, shop.spec.run_dir / "outlet.sock", policy, shop.outbox.tell, known=known
-    ) as way:
-        try:
-            yield way
-        finally:
-            for what, code, count in way.counts():
-                shop.notebook.barrier.refused(what, code, count)
-
-
-@contextmanager
-def way_of_question(
-    agent: AgentSpec, network: NetworkSpec, environment: Mapping[str, str], path: Path
-) -> Iterator[WayOut]:
-    """Open the key broker for one question to an agent's account that is not part of a run.
-
-    The client is not locked up, so the broker is found at a port of this machine's own loopback; who else
-    comes there has no stand-in. Without anything to keep from the client there is no outlet.
-
-    Raises:
-        OSError: its socket cannot be made.
-        ConfigError: the host's own proxy, or the address of the agent's service, cannot be used.
-        TransientError: the machine gives us no thread.
-    """
-    known = stand_ins(
-        agent, {name: environment[name] for name in own_variables(agent) if name in environment}
-    )
-    if known is None:
-        yield WayOut(None, (), _told_nobody)
-        return
-    port = _free_port()
-    policy = agent_policy(network, agent.api, brokered=known.endpoint)
-    gate = Gate(policy, Operator(outward=outward(environment)), known.broker(port))
-    with Outlet(path, gate) as outlet:
-        yield WayOut(outlet, (), _told_nobody, port, is_shared=True, stand_ins=known)
-
-
-def _told_nobody(event: Event, facts: Mapping[str, object]) -> None:
-    """Take what a run would write down; the answer to the question tells of it too."""
 
 
 def described(refused: Refused) -> str:

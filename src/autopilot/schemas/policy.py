@@ -27,7 +27,7 @@ class Policy(Input):
     """The repository's policy. No key of it can loosen a limit of the operator."""
 
     stack: str | None = Field(default=None, description="python, backend-node or unknown; None = detect")
-    commands: Commands = Commands()
+    commands: Commands = Commands.model_construct()
     report: str | None = Field(
         default=None,
         description="for stack unknown: path pattern of the JUnit XML that commands.test writes",

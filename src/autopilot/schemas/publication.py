@@ -14,16 +14,7 @@ from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.network import NetworkSpec
 from autopilot.schemas.records import EpochMs, Record, Sha
 from autopilot.schemas.run import Identity, Lease, Seconds, Usage
-
-
-class ScopeLine(Record):
-    """One changed path and why it changed."""
-
-    path: str
-    change: Literal["added", "modified", "deleted", "renamed", "type-changed"]
-    added_lines: int | None = Field(default=None, description="None for a binary file")
-    removed_lines: int | None = None
-    reason: str = ""
+from autopilot.schemas.scope import ScopeLine
 
 
 class PublishRequest(Record):
@@ -41,7 +32,7 @@ class PublishRequest(Record):
     summary: str
     scope_check: tuple[ScopeLine, ...] = ()
     gates: tuple[GateRecord, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = Usage.model_construct()
     notes: tuple[str, ...] = ()
     blocked: tuple[Blocked, ...] = Field(default=(), description="what the run tried and was not let do")
     created_ms: EpochMs
@@ -92,8 +83,10 @@ class PublishSpec(Record):
         default=None, description="what the run was locked up in; None: not recorded"
     )
     env_pass: tuple[str, ...] = ()
-    sandbox: SandboxSpec = Field(default=SandboxSpec(), description="for running the gates again")
-    network: NetworkSpec = NetworkSpec()
+    sandbox: SandboxSpec = Field(
+        default=SandboxSpec.model_construct(), description="for running the gates again"
+    )
+    network: NetworkSpec = NetworkSpec.model_construct()
     gate_s: Seconds = 1800
     git_s: Seconds = 600
     kill_grace_s: Seconds = 10

@@ -124,9 +124,9 @@ class RunSpec(Record):
     identity: Identity
     limits: Limits
     lease: Lease | None = Field(default=None, description="None: nobody renews one, and the run goes on")
-    sandbox: SandboxSpec = SandboxSpec()
-    network: NetworkSpec = NetworkSpec()
-    guard: GuardSpec = GuardSpec()
+    sandbox: SandboxSpec = SandboxSpec.model_construct()
+    network: NetworkSpec = NetworkSpec.model_construct()
+    guard: GuardSpec = GuardSpec.model_construct()
     output_language: str = "en"
     created_ms: EpochMs
 
@@ -216,7 +216,7 @@ class RunResult(Record):
     )
     baseline: Baseline | None = None
     gates: tuple[GateRecord, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = Usage.model_construct()
     phases: tuple[PhaseUsage, ...] = Field(default=(), description="the same usage, by phase")
     questions: tuple[str, ...] = ()
     denials: tuple[str, ...] = Field(default=(), description="tools the agent was refused")
@@ -237,8 +237,8 @@ class VerifySpec(Record):
     base_sha: Sha
     workdir: Path = Field(description="an empty folder for the checkout and the reports")
     env_pass: tuple[str, ...] = ()
-    sandbox: SandboxSpec = SandboxSpec()
-    network: NetworkSpec = NetworkSpec()
+    sandbox: SandboxSpec = SandboxSpec.model_construct()
+    network: NetworkSpec = NetworkSpec.model_construct()
     gate_s: Seconds = 1800
     git_s: Seconds = 600
     kill_grace_s: Seconds = 10

@@ -24,7 +24,7 @@ from autopilot.runner.agents.events import Hopeless
 from autopilot.runner.agents.registry import kind_of, new_agent
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.locks import held
-from autopilot.runner.way_out import way_of_question
+from autopilot.runner.way_of_agent import way_of_question
 from autopilot.schemas.run import CONTENTION_CODES, Outcome
 from autopilot.schemas.units import format_usd, iso_utc
 

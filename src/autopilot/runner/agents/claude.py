@@ -14,7 +14,7 @@ from autopilot.runner.agents.claude_verdict import judge
 from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Inside, Outside, set_among
-from autopilot.runner.network.broker import MESSAGES
+from autopilot.runner.network.calls import MESSAGES
 from autopilot.schemas.units import MICRO_PER_USD
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from autopilot.runner.agents.codex_verdict import judge
 from autopilot.runner.agents.kind import Kind
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import OPENAI_URL, Inside, Outside, set_among
-from autopilot.runner.network.broker import RESPONSES
+from autopilot.runner.network.calls import RESPONSES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from autopilot.runner.agents.numbers import cost_micro_usd, text
 from autopilot.runner.agents.pricing import Tally, counted, usable
 from autopilot.runner.agents.questions import MAX_QUESTIONS, clean_question, questions_in
 from autopilot.runner.agents.sign_in import Inside, Outside, set_among
-from autopilot.runner.network.broker import MESSAGES, RESPONSES
+from autopilot.runner.network.calls import MESSAGES, RESPONSES
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Outcome, Usage
 

@@ -35,7 +35,7 @@ from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Outside, set_among
 from autopilot.runner.agents.tools import Denials, ToolNames
-from autopilot.runner.network.broker import MESSAGES
+from autopilot.runner.network.calls import MESSAGES
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Usage
 

@@ -27,7 +27,7 @@ from autopilot.runner.agents.pricing import counted, priced, unpriced
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import Outside, set_among
 from autopilot.runner.agents.tools import Denials, ToolNames
-from autopilot.runner.network.broker import CONTENTS
+from autopilot.runner.network.calls import CONTENTS
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.run import Usage
 

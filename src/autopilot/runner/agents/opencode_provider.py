@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from autopilot.runner.agents.sign_in import ANTHROPIC_URL, OPENAI_URL
-from autopilot.runner.network.broker import MESSAGES, RESPONSES, Call
+from autopilot.runner.network.calls import MESSAGES, RESPONSES, Call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

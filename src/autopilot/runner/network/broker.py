@@ -17,6 +17,7 @@ from autopilot.runner.network.names import Refusal, Target, read_target
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from autopilot.runner.network.calls import Call
     from autopilot.runner.network.policy import Endpoint
 
 # Twice what the vendors take.
@@ -32,36 +33,6 @@ _BEARER = b"bearer "
 _SCHEME = "http://"
 _QUERY = re.compile(r"[A-Za-z0-9_.,~=&%+:-]{0,1000}")
 _USUAL: Mapping[str, int] = {"https": 443, "http": 80}
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """Requests that a client needs: methods, and a pattern for the whole path below the base address."""
-
-    methods: frozenset[str]
-    path: str
-
-
-_ASKED, _TOLD = frozenset({"POST"}), frozenset({"GET", "HEAD"})
-_MODEL = "[A-Za-z0-9][A-Za-z0-9._:@-]*"
-# Neither files nor batches, stored answers or anything of the account can be reached.
-MESSAGES = (
-    Call(_ASKED, "/v1/messages(/count_tokens)?"),
-    Call(_TOLD, f"/v1/models(/{_MODEL})?"),
-)
-"""What clients of the Messages API need."""
-RESPONSES = (
-    Call(_ASKED, "(/v1)?/(responses(/compact)?|chat/completions)"),
-    Call(_TOLD, f"(/v1)?/models(/{_MODEL})?"),
-)
-"""What clients of the Responses and the Chat Completions API need; some base addresses end in `/v1`."""
-
-_NAME = "[A-Za-z0-9][A-Za-z0-9._-]*"
-CONTENTS = (
-    Call(_ASKED, f"/v1(beta)?/models/{_NAME}:(generateContent|streamGenerateContent|countTokens)"),
-    Call(_TOLD, f"/v1(beta)?/models(/{_NAME})?"),
-)
-"""What clients of the Gemini API need."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ from autopilot.runner.network.carried import Carried
 from autopilot.runner.network.ends import Ends
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.refused import Refusals
-from autopilot.runner.network.visit import Visit
 from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
@@ -143,6 +142,8 @@ class Outlet:
         try:
             # One end broke off: the other is let go.
             with self._ends.kept(client), contextlib.suppress(OSError):
+                from autopilot.runner.network.visit import Visit  # noqa: PLC0415 - many a command needs no HTTP
+
                 Visit(
                     client,
                     gate.policy,

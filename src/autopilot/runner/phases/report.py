@@ -11,7 +11,6 @@ from autopilot.config.atomic import make_folder
 from autopilot.runner.message import is_outward, outward, outward_title
 from autopilot.runner.outbox import write_record
 from autopilot.schemas.events import Event
-from autopilot.schemas.publication import PublishRequest
 
 if TYPE_CHECKING:
     from autopilot.runner.shop import Shop
@@ -25,6 +24,8 @@ def request_publication(shop: Shop, *, base: str, head: str) -> None:
     Raises:
         OSError: it cannot be written.
     """
+    from autopilot.schemas.publication import PublishRequest  # noqa: PLC0415 - few runs come this far
+
     spec, notebook = shop.spec, shop.notebook
     request = PublishRequest(
         id=spec.pr_request.stem,
