@@ -1,4 +1,4 @@
-"""What a child of the daemon has loaded when it turns to its deed: its own parts, and nothing heavy by accident."""
+"""What a child of the daemon has loaded when it turns to its deed: its own parts, nothing by accident."""
 
 from __future__ import annotations
 
@@ -12,20 +12,21 @@ from tests.support.tree import ROOT
 
 # No child speaks to a terminal, keeps hours, or asks a key ring or a server before it knows why.
 NEVER = frozenset(
-    {"alembic", "apscheduler", "git", "h11", "httpx", "jinja2", "keyring", "rich", "shtab", "ssl", "structlog"}
+    {"alembic", "apscheduler", "git", "h11", "httpx", "keyring", "rich", "shtab", "ssl", "structlog"}
 )
 # The queue is the daemon's, and what lists the processes of other systems is seldom asked.
 NO_QUEUE = frozenset({"asyncio", "psutil", "sqlalchemy", "sqlite3"})
 # What pydantic needs to build the first record: nothing is built before there is one to read.
 NO_RECORD = frozenset({"email", "importlib.metadata"})
 NO_GUARD = frozenset({"autopilot.runner.guard.judge", "autopilot.runner.guard.service"})
+NO_REQUEST = frozenset({"autopilot.schemas.publication"})
 NO_AGENT = frozenset(f"autopilot.runner.{part}" for part in ("agents.events", "pipeline", "session", "state"))
 
 RUN = "from autopilot.runner.__main__ import main; main(['run', 'none.json'])"
 VERIFY = "from autopilot.runner.__main__ import main; main(['verify', 'none.json', 'out.json'])"
 STARTS = {
-    "run": (RUN, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | {"autopilot.schemas.publication"}),
-    "verify": (VERIFY, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | NO_AGENT | {"autopilot.schemas.publication"}),
+    "run": (RUN, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | NO_REQUEST),
+    "verify": (VERIFY, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | NO_AGENT | NO_REQUEST),
 }
 
 
