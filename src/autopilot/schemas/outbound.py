@@ -13,6 +13,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.schemas.attribution import CREDIT_LINE
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -31,11 +33,6 @@ _CLOSING = (
     r"close[sd]?|closing|fix(?:e[sd]|ing)?|resolve[sd]?|resolving|"
     r"implement(?:s|ed|ing)?|complete[sd]?|completing"
 )
-_MACHINES = (
-    r"claude|anthropic|copilot|codex|openai|chatgpt|gpt-?\d|gemini|aider|devin|windsurf|opencode|"
-    r"cursor(?:\.com|agent|\s+(?:ai|agent))|(?:an?\s+)?(?:ai|llm)\b"
-)
-_MADE = r"(?:generated|created|written|authored|made|assisted|pair[- ]programmed)\s+(?:with|by|using)\b"
 _MAX_PASSES = 20
 
 
@@ -68,14 +65,7 @@ RULES = (
         re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|num|colon|sol|NewLine|Tab);?"),
         _decoded,
     ),
-    Rule(
-        "attribution to a machine",
-        re.compile(
-            rf"(?im)^[^\n]*(?:(?:co-authored-by:|{_MADE})[^\n]{{0,120}}?\b(?:{_MACHINES})"
-            r"|noreply@anthropic\.com)[^\n]*(?:\n|\Z)"
-        ),
-        "",
-    ),
+    Rule("attribution to a machine", CREDIT_LINE, ""),
     Rule(
         "absolute path of this machine",
         re.compile(
