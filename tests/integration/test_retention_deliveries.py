@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon.delivery import outbox
+from autopilot.daemon.delivery import waiting
 from autopilot.daemon.store import deliveries
 from autopilot.daemon.store.deliveries import Delivery
 from autopilot.daemon.store.unit import in_one
@@ -27,14 +27,14 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
     stage.store.close()
 
 
-def waiting(stage: Stage, subject: str) -> Delivery:
+def a_waiting(stage: Stage, subject: str) -> Delivery:
     in_one(stage.store, lambda unit: deliveries.enqueue(unit, subject, "team", kind="digest", text="x"))
     with stage.store.read() as conn:
         return next(one for one in deliveries.unfinished(conn) if one.subject == subject)
 
 
 def sent(stage: Stage, subject: str) -> Delivery:
-    under_way = deliveries.begin(stage.store, waiting(stage, subject))
+    under_way = deliveries.begin(stage.store, a_waiting(stage, subject))
     return deliveries.end(stage.store, under_way, "sent", code="", reason="")
 
 
@@ -46,7 +46,7 @@ def known(stage: Stage) -> list[str]:
 
 def test_what_ended_long_ago_goes_and_what_is_on_its_way_stays(stage: Stage) -> None:
     sent(stage, SUBJECTS[0])
-    waiting(stage, SUBJECTS[1])
+    a_waiting(stage, SUBJECTS[1])
     clear(stage)
     assert known(stage) == [*SUBJECTS]
     stage.clock.advance(31 * DAY_S)
@@ -58,16 +58,16 @@ def test_what_ended_long_ago_goes_and_what_is_on_its_way_stays(stage: Stage) -> 
 def test_folders_go_by_their_age_with_their_marks(stage: Stage) -> None:
     now_s = stage.clock.now_ms() / MS_PER_S
     for subject, age_s in zip(SUBJECTS, (400 * DAY_S, DAY_S), strict=True):
-        folder = outbox.folder_of(stage.paths, sent(stage, subject))
+        folder = waiting.folder_of(stage.paths, sent(stage, subject))
         folder.mkdir(parents=True)
-        (folder / outbox.MARK_FILE).write_text("1-1\n")
+        (folder / waiting.MARK_FILE).write_text("1-1\n")
         os.utime(folder, (now_s - age_s, now_s - age_s))
     stage.clock.advance(DAY_S)
     clear(stage)
-    kept = [path.parent for path in stage.paths.deliveries.glob(f"*/{outbox.MARK_FILE}")]
+    kept = [path.parent for path in stage.paths.deliveries.glob(f"*/{waiting.MARK_FILE}")]
     with stage.store.read() as conn:
         newest = deliveries.ended_since(conn, 0)[-1]
-    assert kept == [outbox.folder_of(stage.paths, newest)]
+    assert kept == [waiting.folder_of(stage.paths, newest)]
 
 
 def test_every_look_finds_its_rows_by_an_index(stage: Stage) -> None:

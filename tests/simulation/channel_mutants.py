@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autopilot.daemon.delivery import outbox
+from autopilot.daemon.delivery import waiting
 from autopilot.daemon.store import deliveries
 from autopilot.publish import delivery
 from tests.simulation.ends import Patch
@@ -17,12 +17,12 @@ def mark_is_no_obstacle() -> tuple[Patch, ...]:
     def write(path: Any, data: bytes) -> None:
         path.write_bytes(data)
 
-    return ((delivery, "write_new", write), (outbox, "may_be_sent", lambda _: False))
+    return ((delivery, "write_new", write), (waiting, "may_be_sent", lambda _: False))
 
 
 def mark_is_not_asked() -> tuple[Patch, ...]:
     """Without a report it counts as not sent."""
-    return ((outbox, "may_be_sent", lambda _: False),)
+    return ((waiting, "may_be_sent", lambda _: False),)
 
 
 def doubt_is_tried_again() -> tuple[Patch, ...]:

@@ -69,7 +69,7 @@ def write_digest_if_due(
 
 
 def _is_written(shop: Shop, due: Due, trouble: Trouble | None) -> bool:
-    from autopilot.daemon.delivery import outbox  # noqa: PLC0415 - as below
+    from autopilot.daemon.delivery import waiting  # noqa: PLC0415 - as below
     from autopilot.daemon.digest import gather as digest  # noqa: PLC0415 - once a day: half a MB
 
     try:
@@ -78,5 +78,5 @@ def _is_written(shop: Shop, due: Due, trouble: Trouble | None) -> bool:
         schedules.fail(shop.store, due, str(error), retry_ms=shop.now_ms())
         raise
     logger("daemon").info(Event.DIGEST_WRITTEN, path=str(written), due_ms=due.due_ms, late_s=due.late_s)
-    schedules.settle(shop.store, due, also=outbox.digest_waits(shop, due.day))
+    schedules.settle(shop.store, due, also=waiting.digest_waits(shop, due.day))
     return True

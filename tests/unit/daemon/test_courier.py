@@ -9,7 +9,7 @@ import pytest
 
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import transitions_publish
-from autopilot.daemon.delivery import outbox
+from autopilot.daemon.delivery import waiting
 from autopilot.daemon.delivery.courier import MOST_TRIES
 from autopilot.daemon.store import queries_runs, writes
 from autopilot.schemas.delivery import ChannelSpec
@@ -265,9 +265,9 @@ class TestRestart:
         errands.morning()
         (spec,), (sent,) = errands.specs(), errands.all()
         again = replace(sent, id=77, tries=9, created_ms=1)
-        assert outbox.folder_of(errands.stage.paths, again) == spec.mark.parent
+        assert waiting.folder_of(errands.stage.paths, again) == spec.mark.parent
         others = (replace(sent, channel="desk"), replace(sent, subject="digest 2026-01-09"))
-        assert spec.mark.parent not in [outbox.folder_of(errands.stage.paths, each) for each in others]
+        assert spec.mark.parent not in [waiting.folder_of(errands.stage.paths, each) for each in others]
 
 
 def test_a_draft_that_was_merged_meanwhile_is_told_all_the_same(make_errands: Make) -> None:

@@ -17,7 +17,7 @@ from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import SpawnError
 from autopilot.daemon.decide import backoff_ms
-from autopilot.daemon.delivery import child, outbox
+from autopilot.daemon.delivery import child, waiting
 from autopilot.daemon.store import deliveries
 from autopilot.schemas.delivery import DeliveryReport
 from autopilot.schemas.errors import StaleTransitionError, TransientError
@@ -57,7 +57,7 @@ class Courier:
         """Write down what became of what was sent, and send what is due; give when to look again."""
         for errand in tuple(self._under_way.values()):
             self._take_up(shop, errand)
-        is_wanted = outbox.fill(shop)
+        is_wanted = waiting.fill(shop)
         if not (is_wanted or self._owes_look or self._under_way):
             return None
         with shop.store.read() as conn:
@@ -82,7 +82,7 @@ class Courier:
                 seen = self._left_over(shop, seen)
             if seen.state != "waiting":
                 return
-            if why := outbox.unwanted(shop, seen):
+            if why := waiting.unwanted(shop, seen):
                 _ended(shop, seen, "failed", code="not-wanted", reason=why)
             elif seen.not_before_ms <= shop.now_ms() and len(self._under_way) < MAX_AT_ONCE:
                 self._send(shop, seen)
@@ -93,14 +93,14 @@ class Courier:
 
     def _left_over(self, shop: Shop, seen: Delivery) -> Delivery:
         """Judge what an earlier daemon was sending; its child may live, and is ended first."""
-        key, spec = outbox.key(shop, seen), outbox.spec(shop, seen)
+        key, spec = waiting.key(shop, seen), waiting.spec(shop, seen)
         self._supervisor.sweep(key, None)
         return _judged(shop, seen, spec, "the daemon ended meanwhile")
 
     def _send(self, shop: Shop, seen: Delivery) -> None:
         under_way = deliveries.begin(shop.store, seen)
-        spec = outbox.spec(shop, under_way)
-        key = outbox.key(shop, under_way)
+        spec = waiting.spec(shop, under_way)
+        key = waiting.key(shop, under_way)
         try:
             make_folder(spec.report.parent)
             spec.report.unlink(missing_ok=True)
@@ -126,10 +126,10 @@ class Courier:
 def _judged(shop: Shop, seen: Delivery, spec: DeliverySpec, told: str) -> Delivery:
     """Write down what the report says, or, without one, what the mark says."""
     report = _report(spec)
-    if report is None and outbox.may_be_sent(spec) and seen.kind == "issue":
+    if report is None and waiting.may_be_sent(spec) and seen.kind == "issue":
         # Its publisher finds the mark, sends nothing, and looks whether the comment is there.
         return _put_off(shop, seen, "interrupted", f"{told}: it is looked for")
-    if report is None and outbox.may_be_sent(spec):
+    if report is None and waiting.may_be_sent(spec):
         return _ended(shop, seen, "unsure", code="interrupted", reason=f"{told}: it may have been sent")
     if report is None:
         return _put_off(shop, seen, "interrupted", f"{told}; nothing was sent")

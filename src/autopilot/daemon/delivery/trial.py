@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from autopilot.daemon.checkup.check import Check, blocked, ok, warning
-from autopilot.daemon.delivery import outbox
+from autopilot.daemon.delivery import waiting
 from autopilot.daemon.delivery.catalogue import catalogue
 from autopilot.daemon.question import GRACE_S, answer
 from autopilot.schemas.checkup import Area
@@ -34,17 +34,17 @@ def tried(settings: Settings, paths: Paths, clock: Clock) -> Iterator[Check]:
 
 
 def _sent(name: str, settings: Settings, paths: Paths, clock: Clock) -> DeliveryReport:
-    test_id, to = f"test-{name}", outbox.channel_spec(settings, name)
+    test_id, to = f"test-{name}", waiting.channel_spec(settings, name)
     told = answer(
         "deliver",
         lambda report, workdir: DeliverySpec(
             id=test_id,
             report=report,
             workdir=workdir,
-            mark=report.with_name(outbox.MARK_FILE),
+            mark=report.with_name(waiting.MARK_FILE),
             to=to,
             text=catalogue(settings.output_language).say("digest.test", channel=name),
-            roots=outbox.roots(paths),
+            roots=waiting.roots(paths),
             kill_grace_s=GRACE_S,
             created_ms=clock.now_ms(),
         ),
