@@ -91,7 +91,7 @@ def _room(shop: Shop, order: Order, launch: Launch, workspace: Workspace) -> Con
         readable=(order.prompt, *(each for each in named if each.is_file()), *launch.readable),
         writable=(shop.tmp, *launch.writable),
     )
-    return replace(room, protected=(*room.protected, *launch.files))
+    return replace(room, cwd=launch.cwd or room.cwd, protected=(*room.protected, *launch.files))
 
 
 def environment(shop: Shop, launch: Launch) -> dict[str, str]:

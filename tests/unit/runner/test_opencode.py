@@ -38,7 +38,8 @@ def order(tmp_path: Path) -> Order:
 def test_it_is_started_headless_with_nothing_of_others_and_never_with_auto(order: Order) -> None:
     launch = OpencodeAgent().launch(order)
     assert launch.argv == (
-        *("opencode", "run", "--format", "json", "--title", "ticket"),
+        *("opencode", "run", "--dir", str(order.worktree)),
+        *("--format", "json", "--title", "ticket"),
         *("--model", f"anthropic/{MODEL}"),
     )
     assert launch.stdin == order.prompt.read_bytes()
@@ -48,6 +49,26 @@ def test_it_is_started_headless_with_nothing_of_others_and_never_with_auto(order
     homes = {name: value for name, value in launch.extra.items() if name.startswith("XDG_")}
     assert set(homes) == {"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"}
     assert {Path(value) for value in homes.values()} < set(launch.writable)
+
+
+def test_it_is_started_where_no_file_of_the_worktree_says_what_a_module_is(order: Order) -> None:
+    """A `tsconfig.json` there put another file in the place of the plugin that asks the guard."""
+    launch = OpencodeAgent().launch(order)
+    assert launch.cwd is not None
+    assert not launch.cwd.is_relative_to(order.worktree)
+    assert not [each for each in launch.writable if launch.cwd.is_relative_to(each)]
+
+
+@pytest.mark.parametrize("name", [".opencode", "opencode.json", "opencode.jsonc"])
+@pytest.mark.parametrize("is_link", [True, False])
+def test_a_repository_with_plugins_of_its_own_is_refused(order: Order, name: str, is_link: bool) -> None:
+    """1.18.33 loads them whatever it is told, and what one does then is done before the guard is asked."""
+    order.worktree.mkdir()
+    path = order.worktree / name
+    path.symlink_to("nowhere") if is_link else path.touch()
+    with pytest.raises(ConfigError, match="would be loaded beside") as refused:
+        OpencodeAgent().launch(order)
+    assert refused.value.code == "agent-configured-by-repository"
 
 
 def test_its_configuration_denies_everything_which_only_the_plugin_that_asks_the_guard_takes_back(

@@ -51,7 +51,8 @@ class Launch:
     """How to start the agent. `passes` names variables of ours that it alone may see.
 
     `files` are written before the start, and are the agent's to read, as is what is there already and named
-    in `readable`; what it may write beside its worktree is in `writable`.
+    in `readable`; what it may write beside its worktree is in `writable`. It is started in `cwd`, a folder that
+    is there by then; None: in its worktree.
     """
 
     argv: tuple[str, ...]
@@ -61,6 +62,7 @@ class Launch:
     files: Mapping[Path, str] = field(default_factory=dict)
     readable: tuple[Path, ...] = ()
     writable: tuple[Path, ...] = ()
+    cwd: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

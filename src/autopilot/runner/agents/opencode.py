@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import Launch
 from autopilot.runner.agents.kind import Kind
-from autopilot.runner.agents.opencode_profile import NO_LIBRARY, QUIET, config_text, plugin_text
+from autopilot.runner.agents.opencode_profile import NO_LIBRARY, QUIET, config_text, configured_by, plugin_text
 from autopilot.runner.agents.opencode_provider import PROVIDERS, provider_of
 from autopilot.runner.agents.opencode_stream import OpencodeStream
 from autopilot.runner.agents.release import Need, Release
@@ -29,6 +29,7 @@ _KEYS = tuple(each.key for each in PROVIDERS.values())
 _FOLDERS = ("config", "data", "state", "cache")
 _TITLE = "ticket"
 """Given, so that no model is asked for one."""
+_CONFIGURED = "take it out of the branch that runs begin from, or let another agent work here"
 
 
 class OpencodeAgent:
@@ -49,18 +50,25 @@ class OpencodeAgent:
     def launch(self, order: Order) -> Launch:
         """Ask for the event stream, under a configuration of ours in folders of its own.
 
+        It is started outside of the worktree, whose `tsconfig.json` could put another file in our plugin's place.
+
         Raises:
-            ConfigError: the provider of its model is not known.
+            ConfigError: the provider of its model is not known, or the repository has plugins of its own.
         """
+        theirs = configured_by(order.worktree)
+        if theirs is not None:
+            what = f"the repository's {theirs} would be loaded beside the plugin that asks the guard"
+            raise ConfigError("agent-configured-by-repository", what, hint=_CONFIGURED)
         provider, model = _provider(order.agent), order.agent.model or ""
         self._stream = OpencodeStream(model.partition("/")[2], order.agent.prices)
         home, plugin = order.private / "opencode", order.private / "opencode-guard.js"
-        config, theirs = order.private / "opencode.json", home / "config" / "opencode"
+        config, library = order.private / "opencode.json", home / "config" / "opencode"
         service = provider.base_url(order.broker.base_url if order.broker else None, order.agent.api)
         return Launch(
             argv=(
                 *(order.agent.argv or ("opencode",)),
-                *("run", "--format", "json", "--title", _TITLE, "--model", model),
+                *("run", "--dir", str(order.worktree)),
+                *("--format", "json", "--title", _TITLE, "--model", model),
             ),
             passes=(provider.key, *order.agent.env_pass),
             extra={
@@ -77,9 +85,10 @@ class OpencodeAgent:
                     plugin=str(plugin),
                 ),
                 plugin: plugin_text(order.guard, has_shell=order.is_confined),
-                **{theirs / each: content for each, content in NO_LIBRARY.items()},
+                **{library / each: content for each, content in NO_LIBRARY.items()},
             },
-            writable=(*(home / folder for folder in _FOLDERS), theirs / "node_modules"),
+            writable=(*(home / folder for folder in _FOLDERS), library / "node_modules"),
+            cwd=home,
         )
 
     def feed(self, chunk: bytes) -> list[AgentEvent]:

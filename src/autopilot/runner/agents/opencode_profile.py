@@ -6,17 +6,21 @@ Must not depend on anything in a worktree. Source: measured with 1.18.33, docs/d
 from __future__ import annotations
 
 import json
+import os
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
+_THEIRS = (".opencode", "opencode.json", "opencode.jsonc")
 _FILE_TOOLS = ("edit", "glob", "grep", "read", "todowrite")
 _SHELL = "bash"
 QUIET: Mapping[str, str] = MappingProxyType(
     {
-        # Nothing of the repository is loaded: no settings, plugins, agents, commands or servers.
+        # Nothing of the repository is heeded: no settings, agents, commands or servers. Its plugins are loaded
+        # all the same, hence `configured_by`.
         "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
         "OPENCODE_DISABLE_CLAUDE_CODE": "1",
         "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
@@ -88,6 +92,14 @@ def config_text(*, model: str, service: str, key_variable: str, plugin: str) -> 
         "snapshot": False,
     }
     return json.dumps(config, indent=2) + "\n"
+
+
+def configured_by(worktree: Path) -> str | None:
+    """Name what opencode would load from the repository whatever it is told; None: there is nothing.
+
+    What a plugin does while it is loaded, as to change how ours asks, is done before anybody is asked.
+    """
+    return next((name for name in _THEIRS if os.path.lexists(worktree / name)), None)
 
 
 def plugin_text(guard: Sequence[str], *, has_shell: bool) -> str:

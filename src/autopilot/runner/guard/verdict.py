@@ -19,6 +19,8 @@ PROTECTED = (
     ".pre-commit-config.yaml", ".autopilot.toml", "**/.env*",
     ".gitlab/ci/**", ".travis.y*ml", ".buildkite/**", ".drone.y*ml", ".devcontainer/**", ".lfsconfig",
     ".mvn/**", ".cargo/config*", ".bundle/config", ".mise.toml", ".tool-versions",
+    ".opencode/**", "opencode.json*", ".agents/**", ".copilot/**", ".github/hooks/**", ".github/copilot*/**",
+    ".github/agents/**", ".github/skills/**", ".github/mcp.json", ".github/extensions/**",
 )  # fmt: skip
 MANIFESTS = (
     "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements*.txt", "Pipfile", "Cargo.toml",

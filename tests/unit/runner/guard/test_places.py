@@ -64,6 +64,19 @@ def test_a_link_to_a_protected_name_is_followed(desk: Desk) -> None:
     assert desk.code("cat dotgit/config") == "secret-file"
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".opencode/plugin/x.js", "opencode.json", "opencode.jsonc", ".copilot/x", ".agents/skills/x/SKILL.md"),
+        *(".github/hooks/x.json", ".github/copilot/settings.json", ".github/mcp.json", ".github/agents/x.md"),
+    ],
+)
+def test_no_tool_writes_what_an_agent_of_the_next_one_would_load(desk: Desk, name: str) -> None:
+    """It would be in the draft, and run on the machine of whoever looks at it with such a client."""
+    assert desk.edit(name) == "protected"
+    assert desk.code(f"echo x > {name}") in {"protected", "folder"}
+
+
 def test_the_system_follows_a_link_before_it_goes_up(desk: Desk) -> None:
     (desk.tree / "a" / "b").mkdir(parents=True)
     (desk.tree / "deep").symlink_to("a/b")
