@@ -27,7 +27,7 @@ from autopilot.daemon.store import claims, moves, queries_tickets, settle
 from autopilot.daemon.store.rows import Switch
 from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.watch import Watch
-from autopilot.publish import branch, deliver
+from autopilot.publish import branch, open_draft
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.machine import State, Trigger
 from autopilot.schemas.publication import PublishVerdict
@@ -100,12 +100,12 @@ def released_by_recovery() -> tuple[Patch, ...]:
 
 def published_without_asking() -> tuple[Patch, ...]:
     """A pull request is opened, whether there is one or not."""
-    opened = deliver._open  # noqa: SLF001 - as above
+    opened = open_draft._open  # noqa: SLF001 - as above
 
     def blindly(ctx: Any, forge: Any, known: Any, facts: Any) -> Any:
         return opened(ctx, forge, None, facts)
 
-    return ((deliver, "_open", blindly),)
+    return ((open_draft, "_open", blindly),)
 
 
 def probed_by_many() -> tuple[Patch, ...]:

@@ -17,7 +17,7 @@ from autopilot.config.paths import paths_below
 from autopilot.daemon import demand, drafts, faults, publishing, running
 from autopilot.daemon.delivery import courier
 from autopilot.daemon.digest import gather
-from autopilot.publish import deliver, delivery
+from autopilot.publish import delivery, open_draft
 from autopilot.publish.forges import registry
 from autopilot.schemas.errors import AutopilotError
 from tests.simulation import channels, operators, publishers
@@ -141,7 +141,7 @@ def _around(world: World) -> tuple[Patch, ...]:
         (delivery, "prepared", channels.prepared(world)),
         (demand, "_free_disk_bytes", lambda _: 0 if world.disk_is_full else 1 << 40),
         (demand, "psutil", memory),
-        (deliver, "gather", publishers.facts),
+        (open_draft, "gather", publishers.facts),
         (registry, "open_forge", publishers.opener(world)),
         (faults, "told", partial(_told, world)),
         *reading(world),

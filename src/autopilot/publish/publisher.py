@@ -1,7 +1,7 @@
 """One publication from its first check to its verdict.
 
 Every check is run and every reason listed; the first failure does not hide the rest. Only when all have
-passed does `deliver` read the credential. Must not be told anything by the request.
+passed does `open_draft` read the credential. Must not be told anything by the request.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.publish import verdicts
 from autopilot.publish.checks.registry import CHECKS, Check
 from autopilot.publish.context import Context, Findings
-from autopilot.publish.deliver import deliver
+from autopilot.publish.open_draft import open_draft
 from autopilot.publish.verdicts import Story
 from autopilot.schemas.errors import AutopilotError, InvariantError
 from autopilot.schemas.events import Event
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def publish(ctx: Context) -> PublishVerdict:
-    """Check, then deliver.
+    """Check, then push and open the draft.
 
     Returns:
         The verdict; any error on purpose is part of it.
@@ -47,7 +47,7 @@ def publish(ctx: Context) -> PublishVerdict:
 def finish(ctx: Context, story: Story) -> PublishVerdict:
     """Deliver what has passed every check, and give the verdict."""
     try:
-        delivered = deliver(ctx, story.gates, sandbox=story.sandbox)
+        delivered = open_draft(ctx, story.gates, sandbox=story.sandbox)
     except AutopilotError as exc:
         return verdicts.ended(_ended(ctx, story, exc), exc)
     story = replace(story, pushed=delivered.pushed, base_behind=delivered.behind)

@@ -1,6 +1,6 @@
 """The branch is the one that the run recorded, and it is not protected.
 
-Must not ask the forge: its own protection is looked at later, with the credential (`deliver.py`).
+Must not ask the forge: its own protection is looked at later, with the credential (`open_draft.py`).
 """
 
 from __future__ import annotations

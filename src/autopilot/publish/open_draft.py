@@ -40,7 +40,9 @@ class Delivered:
     error: TransientError | Stop | None = None
 
 
-def deliver(ctx: Context, rerun: tuple[GateRecord, ...], *, sandbox: OpenedKind | None = None) -> Delivered:
+def open_draft(
+    ctx: Context, rerun: tuple[GateRecord, ...], *, sandbox: OpenedKind | None = None
+) -> Delivered:
     """Push and open.
 
     Args:
