@@ -69,14 +69,15 @@ def test_a_pull_request_of_another_branch_under_that_number_tells_nothing(
     [
         (faults.server_error(ONE), "forge-unavailable"),
         (faults.dropped(ONE), "forge-unavailable"),
-        (faults.not_json(ONE), "forge-unavailable"),
+        (faults.not_json(ONE), "forge-answer-unreadable"),
         (faults.rate_limited(ONE), "forge-rate-limit"),
         (faults.secondary_rate_limited(ONE, status=429), "forge-rate-limit"),
         (faults.bad_credentials(ONE), "forge-refused-credential"),
         (faults.forbidden(ONE), "forge-refused-credential"),
         (Fault(ONE, 404, {"message": "Not Found"}), "forge-not-found"),
         (Fault(ONE, 301, {}, {"Location": "/elsewhere"}), "forge-moved"),
-        (Fault(ONE, 200, {"number": 1, "state": "merged"}), "forge-unavailable"),
+        (Fault(ONE, 300, {}), "forge-moved"),
+        (Fault(ONE, 200, {"number": 1, "state": "merged"}), "forge-answer-unreadable"),
     ],
 )
 def test_whatever_is_no_answer_is_unknown_and_the_other_one_is_answered(
@@ -93,7 +94,7 @@ def test_a_forge_that_takes_too_long_leaves_all_unknown_within_the_time_it_had(
     forge.fail_next(faults.slow(ONE, delay_s=60))
     forge.merge(REPO, 2)
     answers = ask(forge, tmp_path, {"wall_s": 0.5})
-    assert answers == {"P-1": ("unknown", "forge-unavailable"), "P-2": ("unknown", "out-of-time")}
+    assert answers == {"P-1": ("unknown", "forge-too-slow"), "P-2": ("unknown", "out-of-time")}
 
 
 @pytest.mark.parametrize(

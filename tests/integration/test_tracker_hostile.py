@@ -6,8 +6,8 @@ from contextlib import AbstractContextManager
 import pytest
 
 from autopilot.config.clock import SystemClock
+from autopilot.publish.answers import Lost
 from autopilot.publish.askpass import Access
-from autopilot.publish.forges.answers import Lost
 from autopilot.publish.forges.github import GitHubForge
 from autopilot.publish.trackers.tracker import Tracker
 from autopilot.schemas.errors import AutopilotError
@@ -109,5 +109,6 @@ def test_a_forge_is_bounded_in_the_same_way(headers: dict[str, str], piece: byte
         pytest.raises(Lost) as raised,
     ):
         forge.get(1)
-    assert "GET pulls: " in raised.value.what
+    assert "(GET pulls: " in raised.value.what
+    assert raised.value.hint
     assert TOKEN not in str(raised.value)

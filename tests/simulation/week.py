@@ -208,9 +208,9 @@ def around_week(week: Week) -> tuple[Patch, ...]:
     def read(name: str) -> str | None:
         raise ConfigError("credential-locked", f"the credential {name!r} cannot be read", hint="unlock it")
 
-    def lend(name: str, folder: Path) -> Any:
+    def lend(name: str, folder: Path, *, then: str) -> Any:
         """The product's own, for a name that it cannot read; without one there is nothing to lend."""
         week.marks["locked"] += week.is_locked
-        return access("forge" if week.is_locked else "", folder)
+        return access("forge" if week.is_locked else "", folder, then=then)
 
     return ((app, "LONGEST_WAIT_S", LONGEST_WAIT_S), (secrets, "read", read), (credential, "access", lend))

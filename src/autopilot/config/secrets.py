@@ -54,6 +54,11 @@ def read(name: str) -> str | None:
         raise ConfigError("credential-locked", f"the credential {name!r} cannot be read", hint=hint) from exc
 
 
+def stored_by(name: str) -> str:
+    """Say how a person stores a credential."""
+    return f"{sys.executable} -m keyring set {SERVICE} {name}, or set {variable_for(name)}"
+
+
 def status(name: str) -> Status:
     """Tell whether a credential could be read, without reading it."""
     if os.environ.get(variable_for(name)):

@@ -9,7 +9,6 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon.checkup.configured import stored_by
 from autopilot.daemon.issues import resolve
 from autopilot.daemon.question import answer
 from autopilot.schemas.errors import (
@@ -98,11 +97,6 @@ def _read(target: Target, clock: Clock) -> Issue:
 
 def _error(report: IssueReport, target: Target) -> AutopilotError:
     what, hint = f"{target.name}: {report.message}", report.hint
-    name = target.tracker.credential
-    if report.code in {"credential-missing", "credential-locked"}:
-        hint = f"{stored_by(name)}, for whoever runs the daemon; docs/trackers.md says what it may"
-    elif report.code == "tracker-refused-credential" and not name:
-        hint = "name a `credential` for it in the configuration: docs/trackers.md"
     match report.acts:
         case "nobody":
             return TransientError(report.code, what, hint=hint)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.detector import find
 from autopilot.config.threads import begin
-from autopilot.publish.stops import Stop
+from autopilot.publish.stops import CredentialError
 from autopilot.schemas import outbound
 
 if TYPE_CHECKING:
@@ -69,13 +69,12 @@ def lent(token: str, folder: Path) -> Iterator[Access]:
         folder: a private folder of ours.
 
     Raises:
-        Stop: the token holds a blank or a control character, so it would reach the server damaged.
+        CredentialError: the token holds a blank or a control character, so it would reach the server damaged.
     """
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise Stop(
+        raise CredentialError(
             "credential-malformed",
             "the stored credential holds a blank, a control or a non-ASCII character",
-            waiting_for="credential",
             hint="store it again without line ends",
         )
     place = Path(tempfile.mkdtemp(prefix="ask-", dir=folder))

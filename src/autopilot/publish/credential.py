@@ -1,4 +1,4 @@
-"""Reads the forge's token, at the one moment when it is needed, and lends it.
+"""Reads the token of a forge or a tracker, at the one moment when it is needed, and lends it.
 
 Must not be called before everything that can be done without it is done.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import secrets
 from autopilot.publish.askpass import NO_ACCESS, lent
-from autopilot.publish.stops import Stop
+from autopilot.publish.stops import CredentialError
 from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -20,24 +20,25 @@ if TYPE_CHECKING:
     from autopilot.publish.askpass import Access
 
 
-def access(name: str, folder: Path) -> AbstractContextManager[Access]:
+def access(name: str, folder: Path, *, then: str) -> AbstractContextManager[Access]:
     """Lend the credential of this name for as long as the context lasts; none is needed without a name.
 
     Args:
-        name: under which `config.secrets` finds it; empty for a forge without one.
+        name: under which `config.secrets` finds it; empty where none is needed.
         folder: a private folder of ours.
+        then: what to do once it can be read, in the words of whoever asks.
 
     Raises:
-        Stop: it is missing, locked or damaged.
+        CredentialError: it is missing, locked or damaged.
     """
     if not name:
         return nullcontext(NO_ACCESS)
-    hint = "store or unlock it, then resume the ticket; `autopilot doctor` shows its state"
+    hint = f"{secrets.stored_by(name)}; then {then}"
     try:
         token = secrets.read(name)
     except ConfigError as exc:
-        raise Stop(exc.code, exc.what, waiting_for="credential", hint=exc.hint or hint) from exc
+        raise CredentialError(exc.code, exc.what, hint=f"{exc.hint}; then {then}") from exc
     if token is None:
         what = f"the credential {name!r} is not readable: {secrets.status(name)}"
-        raise Stop("credential-missing", what, waiting_for="credential", hint=hint)
+        raise CredentialError("credential-missing", what, hint=hint)
     return lent(token.strip(), folder)

@@ -25,7 +25,7 @@ def look(spec: ForgeCheckSpec, *, clock: Clock, folder: Path) -> ForgeCheckRepor
     """Ask the forge; an error on purpose becomes a report without an answer."""
     git = Git(clock, scratch=folder / "git", timeout_s=spec.wall_s)
     try:
-        with credential.access(spec.forge.credential, folder) as access:
+        with credential.access(spec.forge.credential, folder, then="ask again: autopilot doctor") as access:
             heads = Heads(git, folder / "heads.git", spec.forge.push_url, access=access, mirror=None)
             with registry.open_forge(
                 spec.forge, access, clock=clock, shown=heads, timeout_s=spec.wall_s

@@ -42,7 +42,7 @@ def inquire(spec: PullStateSpec, *, clock: Clock, folder: Path) -> PullStateRepo
 
     git = Git(clock, scratch=folder / "git", grace_s=spec.kill_grace_s, should_stop=is_late)
     try:
-        with credential.access(spec.forge.credential, folder) as access:
+        with credential.access(spec.forge.credential, folder, then="ask again: autopilot doctor") as access:
             heads = Heads(git, folder / "heads.git", spec.forge.push_url, access=access, mirror=spec.mirror)
             limit_s = min(registry.TIMEOUT_S, spec.wall_s)
             with registry.open_forge(

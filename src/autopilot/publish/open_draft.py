@@ -52,10 +52,10 @@ def open_draft(
 
     Raises:
         TransientError: nothing was pushed; later.
-        Stop: nothing was pushed; a person must act.
+        Stop, CredentialError: nothing was pushed; a person must act.
     """
     with (
-        credential.access(ctx.spec.forge.credential, ctx.folder) as access,
+        credential.access(ctx.spec.forge.credential, ctx.folder, then="resume the ticket") as access,
         registry.opened(ctx, access) as forge,
     ):
         seen = remote.look(ctx, access)

@@ -1,18 +1,23 @@
 """Why a publication ends without a pull request, sorted by who acts next.
 
-`TransientError` means nobody, later. A `Stop` means a person; `waiting_for` says about what.
+`TransientError` means nobody, later. A `Stop` means a person; `waiting_for` says about what. What ends no
+publication, as a tracker's refusal, is a `ConfigError`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from autopilot.schemas.errors import AutopilotError
+from autopilot.schemas.errors import AutopilotError, ConfigError
 
 if TYPE_CHECKING:
     from autopilot.schemas.publication import PullRequest
 
 WaitingFor = Literal["verification-failed", "branch-conflict", "credential", "configuration"]
+
+
+class CredentialError(ConfigError):
+    """What signs us in is missing, locked or damaged; a publication waits for a credential then."""
 
 
 class Stop(AutopilotError):

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from autopilot.publish import credential
-from autopilot.publish.stops import Stop
 from autopilot.publish.trackers.registry import open_tracker
-from autopilot.schemas.errors import AutopilotError, TransientError
+from autopilot.schemas.errors import AutopilotError, ConfigError, TransientError
 from autopilot.schemas.publication import ForgeCheckReport
 from autopilot.schemas.tracking import IssueReport
 
@@ -20,18 +19,20 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.schemas.tracking import IssueSpec, TrackerCheckSpec
 
+_THEN = "try again, as whoever runs the daemon; docs/trackers.md says what it may"
+
 
 def read_issue(spec: IssueSpec, *, clock: Clock, folder: Path) -> IssueReport:
     """Read the issue; an error on purpose becomes a report that says who can mend it."""
     try:
         with (
-            credential.access(spec.tracker.credential, folder) as access,
+            credential.access(spec.tracker.credential, folder, then=_THEN) as access,
             open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.wall_s) as tracker,
         ):
             return IssueReport(issue=tracker.read(spec.reference))
     except TransientError as exc:
         return IssueReport(acts="nobody", code=exc.code, message=exc.what, hint=exc.hint)
-    except Stop as exc:
+    except ConfigError as exc:
         return IssueReport(acts="operator", code=exc.code, message=exc.what, hint=exc.hint)
     except AutopilotError as exc:
         return IssueReport(acts="author", code=exc.code, message=exc.what, hint=exc.hint)
@@ -47,7 +48,7 @@ def look(spec: TrackerCheckSpec, *, clock: Clock, folder: Path) -> ForgeCheckRep
     """Ask what the credential may do; an error on purpose becomes a report without an answer."""
     try:
         with (
-            credential.access(spec.tracker.credential, folder) as access,
+            credential.access(spec.tracker.credential, folder, then=_THEN) as access,
             open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.wall_s) as tracker,
         ):
             return ForgeCheckReport(weaknesses=tracker.weaknesses())

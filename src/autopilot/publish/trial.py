@@ -44,7 +44,7 @@ def attempt(spec: PushTrialSpec, *, clock: Clock, folder: Path) -> PushTrialRepo
 
     git = Git(clock, folder / "git", timeout_s=spec.wall_s, grace_s=spec.kill_grace_s, should_stop=is_late)
     try:
-        with credential.access(spec.forge.credential, folder) as access:
+        with credential.access(spec.forge.credential, folder, then="ask again: autopilot doctor") as access:
             _try(spec, git, folder / "trial.git", access)
     except TransientError as exc:
         what = f"no answer within {spec.wall_s:g} s" if is_late() else exc.what

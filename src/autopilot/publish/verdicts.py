@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from autopilot.config.room import is_full, memory_short
-from autopilot.publish.stops import Stop
+from autopilot.publish.stops import CredentialError, Stop
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.publication import STOPPED, CheckLine, PublishOutcome, PublishVerdict
 
@@ -104,12 +104,13 @@ def ended(story: Story, error: AutopilotError) -> PublishVerdict:
         )
     if error.code == "draft-unsupported" and story.pushed:
         return story.tell(PublishOutcome.PUSHED_AWAITING_PR, error.code, error.what, hint=error.hint)
+    about: WaitingFor = "credential" if isinstance(error, CredentialError) else "configuration"
     return story.tell(
         PublishOutcome.VERIFICATION_FAILED,
         error.code,
         error.what,
         hint=error.hint,
-        waiting_for=error.waiting_for if isinstance(error, Stop) else "configuration",
+        waiting_for=error.waiting_for if isinstance(error, Stop) else about,
         pr=error.pr if isinstance(error, Stop) else None,
     )
 

@@ -32,6 +32,7 @@ from autopilot.schemas.publication import (
 from autopilot.schemas.report import ReportManifest
 from autopilot.schemas.run import RunResult, RunSpec, VerifyResult, VerifySpec
 from autopilot.schemas.ticket import Hold, Ticket, TicketDraft
+from autopilot.schemas.tracking import IssueReport, IssueSpec, TrackerCheckSpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -45,6 +46,8 @@ EXPORTED: Mapping[str, type[BaseModel]] = {
     "forge-check-spec": ForgeCheckSpec,
     "gate-record": GateRecord,
     "hold": Hold,
+    "issue-report": IssueReport,
+    "issue-spec": IssueSpec,
     "policy": Policy,
     "publish-request": PublishRequest,
     "publish-spec": PublishSpec,
@@ -58,6 +61,7 @@ EXPORTED: Mapping[str, type[BaseModel]] = {
     "run-spec": RunSpec,
     "ticket": Ticket,
     "ticket-draft": TicketDraft,
+    "tracker-check-spec": TrackerCheckSpec,
     "verify-result": VerifyResult,
     "verify-spec": VerifySpec,
 }

@@ -14,8 +14,6 @@ from autopilot.schemas.origin import Account
 from autopilot.schemas.records import Record
 from autopilot.schemas.run import Seconds
 
-MAX_LABELS = 100
-
 
 class TrackerSpec(Record):
     """Where issues are, from the operator's configuration."""
@@ -32,8 +30,6 @@ class TrackerSpec(Record):
 class Issue(Record):
     """One issue as its tracker tells it."""
 
-    reference: str = Field(description="its one name, owner/name#12 or PROJ-7")
-    url: str = Field(description="its page; put together by us")
     title: str
     body: str = ""
     author: Account | None = Field(default=None, description="who wrote it, by number; None: not told")
@@ -41,16 +37,7 @@ class Issue(Record):
     editors: tuple[Account, ...] = Field(
         default=(), description="who changed title or body since, where the tracker tells"
     )
-    labels: tuple[str, ...] = Field(default=(), max_length=MAX_LABELS)
     state: Literal["open", "closed"] = "open"
-
-
-class Comment(Record):
-    """One comment of an issue."""
-
-    id: str = Field(pattern=r"^[0-9]{1,20}$")
-    url: str = Field(description="its place on the issue's page; put together by us")
-    body: str = ""
 
 
 class IssueSpec(Record):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.publish.askpass import lent
-from autopilot.publish.stops import Stop
+from autopilot.publish.stops import CredentialError
 
 TOKEN = "made-up-token-1234"
 
@@ -69,9 +69,9 @@ def test_only_this_user_may_ask(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("token", ["two words", "line\nend", "umlaut-ä", "tab\t"])
 def test_a_damaged_token_is_refused_without_being_shown(tmp_path: Path, token: str) -> None:
-    with pytest.raises(Stop) as caught, lent(token, tmp_path):
+    with pytest.raises(CredentialError) as caught, lent(token, tmp_path):
         pass
-    assert caught.value.waiting_for == "credential"
+    assert caught.value.hint
     assert token not in str(caught.value)
 
 

@@ -5,7 +5,7 @@ import errno
 import pytest
 
 from autopilot.publish import verdicts
-from autopilot.publish.stops import Stop, WaitingFor
+from autopilot.publish.stops import CredentialError, Stop, WaitingFor
 from autopilot.publish.verdicts import Story
 from autopilot.schemas.errors import ConfigError, TransientError
 from autopilot.schemas.publication import CheckLine, PublishOutcome
@@ -73,6 +73,12 @@ def test_what_a_person_must_do_says_what_the_ticket_waits_for(waits_for: Waiting
     verdict = verdicts.ended(PUSHED, stop)
     assert (verdict.waiting_for, verdict.code, verdict.hint) == (waits_for, "some-code", "do this")
     assert verdict.pr == pull_request()
+
+
+def test_a_credential_that_cannot_be_read_is_what_the_ticket_waits_for() -> None:
+    verdict = verdicts.ended(PUSHED, CredentialError("credential-missing", "not there", hint="store it"))
+    assert (verdict.outcome, verdict.waiting_for) == (PublishOutcome.VERIFICATION_FAILED, "credential")
+    assert (verdict.code, verdict.hint) == ("credential-missing", "store it")
 
 
 @pytest.mark.covers("N14")

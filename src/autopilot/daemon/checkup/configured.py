@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -137,7 +136,8 @@ def without_credential(settings: Settings) -> Iterator[Check]:
     """Name each repository whose forge needs a token, and that names none."""
     for repo in settings.repos:
         if repo.forge != "local" and repo.credential is None:
-            cure = f'add credential = "github" to its [[repo]], and store the token: {stored_by("github")}'
+            how = secrets.stored_by("github")
+            cure = f'add credential = "github" to its [[repo]], and store the token: {how}'
             yield blocked(f"credential of {repo.name}", f"the forge {repo.forge} needs a token", cure)
 
 
@@ -147,7 +147,9 @@ def credential(name: str, runner: Runner) -> Check:
     standing = secrets.status(name)
     if standing == "readable" and _is_only_ours(variable, runner):
         what = f"{variable} is set in this terminal, and not for {runner.who}"
-        return blocked(label, what, f"autopilot install --pass {variable}, or store it: {stored_by(name)}")
+        return blocked(
+            label, what, f"autopilot install --pass {variable}, or store it: {secrets.stored_by(name)}"
+        )
     if standing == "readable" or runner.environment.get(variable):
         return ok(label, "is there and can be read")
     if standing == "locked":
@@ -156,15 +158,9 @@ def credential(name: str, runner: Runner) -> Check:
     if standing == "no-backend":
         cure = f"set {variable} where the daemon is started: this session has no key ring to ask"
         return blocked(label, "is missing, and no key ring can be reached (no-backend)", cure)
-    return blocked(label, f"is {standing}", stored_by(name))
+    return blocked(label, f"is {standing}", secrets.stored_by(name))
 
 
 def _is_only_ours(variable: str, runner: Runner) -> bool:
     """Tell whether nothing but this terminal's variable makes it readable."""
     return not runner.is_us and variable in environ.current() and variable not in runner.environment
-
-
-def stored_by(name: str) -> str:
-    """Say how a person stores a credential."""
-    command = f"{sys.executable} -m keyring set {secrets.SERVICE} {name}"
-    return f"{command}, or set {secrets.variable_for(name)}"

@@ -124,7 +124,7 @@ def _lacking(found: Survey, loaded: Loaded, *, has_identity: bool) -> Lacking:
     import shutil
 
     from autopilot.config import environ, secrets
-    from autopilot.daemon.checkup.configured import stored_by
+    from autopilot.config.secrets import stored_by
     from autopilot.daemon.proposal import CREDENTIAL
     from autopilot.runner.agents.registry import program_of
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.publish import credential
+from autopilot.publish.answers import Lost
 from autopilot.publish.channels.sent import Sent, sent
-from autopilot.publish.trackers.answers import Lost
 from autopilot.publish.trackers.registry import open_tracker
 from autopilot.schemas.errors import AutopilotError, TicketError, TransientError
 
@@ -21,15 +21,17 @@ if TYPE_CHECKING:
     from autopilot.publish.trackers.tracker import Tracker
     from autopilot.schemas.delivery import IssueTarget
 
+_THEN = "it is tried again; docs/trackers.md says what it may"
+
 
 def send(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> Sent:
     """Comment on it, unless that is done already."""
     try:
         with (
-            credential.access(issue.tracker.credential, folder) as access,
+            credential.access(issue.tracker.credential, folder, then=_THEN) as access,
             open_tracker(issue.tracker, access, clock=clock) as tracker,
         ):
-            if tracker.find(issue.reference, issue.known_by) is not None:
+            if tracker.find(issue.reference, issue.known_by):
                 return sent()
             return _commented(tracker, issue, text)
     except TicketError as exc:
@@ -42,10 +44,10 @@ def is_there(issue: IssueTarget, *, clock: Clock, folder: Path) -> bool:
     """Tell whether an earlier try has made it after all; False where that cannot be told."""
     try:
         with (
-            credential.access(issue.tracker.credential, folder) as access,
+            credential.access(issue.tracker.credential, folder, then=_THEN) as access,
             open_tracker(issue.tracker, access, clock=clock) as tracker,
         ):
-            return tracker.find(issue.reference, issue.known_by) is not None
+            return tracker.find(issue.reference, issue.known_by)
     except AutopilotError:
         return False
 
@@ -66,6 +68,6 @@ def _looked_for(tracker: Tracker, issue: IssueTarget, lost: Lost) -> Sent:
     """Find out what the lost answer would have said; a comment that is not there may still come."""
     doubt = Sent("unsure", lost.code, f"{lost.what}: it may have been sent", lost.hint)
     try:
-        return doubt if tracker.find(issue.reference, issue.known_by) is None else sent()
+        return sent() if tracker.find(issue.reference, issue.known_by) else doubt
     except AutopilotError:
         return doubt

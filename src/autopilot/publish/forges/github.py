@@ -14,8 +14,9 @@ from urllib.parse import quote
 import httpx
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from autopilot.publish.answers import Lost, no_answer
 from autopilot.publish.forges import github_rules
-from autopilot.publish.forges.answers import Answer, Lost, refusal, unavailable
+from autopilot.publish.forges.answers import Answer, refusal, unavailable, words
 from autopilot.publish.forges.forge import Known, Wanted
 from autopilot.publish.wire import NoAnswerError, OverWire, Wire
 from autopilot.schemas.publication import PullRequest
@@ -178,13 +179,12 @@ class GitHubForge(OverWire):
             Stop: the token is not accepted, or the repository is not reachable with it.
         """
         url = f"/repos/{self._project}{path}"
+        request = f"{method} {_named(path)}"
         try:
             response = self._wire.ask(method, url, params=params, json=json)
         except NoAnswerError as error:
-            raise Lost(f"{method} {_named(path)}: {error.what}") from None
-        answer = Answer(response, self._access, self._clock)
-        answer.check(f"{method} {_named(path)}")
-        return answer
+            raise no_answer(error, request, words()) from None
+        return Answer(response, request, words(), told=self._access.told).check(self._clock)
 
 
 def _named(path: str) -> str:

@@ -1,6 +1,6 @@
 """Issues over GitHub's REST interface, and every forge that speaks it: read one, find a comment, add one.
 
-Must not change, close, label or lock an issue. Addresses of pages are put together by us.
+Must not change, close, label or lock an issue.
 Source: https://docs.github.com/en/rest/issues/issues and /issues/comments (2022-11-28).
 """
 
@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from autopilot.publish.answers import no_answer
 from autopilot.publish.forges import github_rules
-from autopilot.publish.trackers.answers import MAX_BYTES, Answer, no_answer, too_many_comments
+from autopilot.publish.trackers.answers import MAX_BYTES, Answer, too_many_comments, words
 from autopilot.publish.wire import NoAnswerError, OverWire, Wire
 from autopilot.schemas.errors import TicketError
-from autopilot.schemas.tracking import MAX_LABELS, Comment, Issue
+from autopilot.schemas.tracking import Issue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,10 +36,6 @@ class _User(_Answered):
     id: int = Field(ge=1, lt=1 << 63)
 
 
-class _Label(_Answered):
-    name: str | None = None
-
-
 class _Issue(_Answered):
     number: int
     title: str
@@ -46,12 +43,10 @@ class _Issue(_Answered):
     state: Literal["open", "closed"]
     user: _User | None = None
     author_association: str = Field(default="NONE", pattern=r"^[A-Z_]{1,40}$")
-    labels: tuple[_Label | str, ...] = ()
     pull_request: dict[str, Any] | None = None
 
 
 class _Comment(_Answered):
-    id: int = Field(ge=1)
     body: str | None = None
 
 
@@ -86,41 +81,32 @@ class GitHubTracker(OverWire):
         name = f"{self._spec.project}#{int(reference)}"
         if told.pull_request is not None:
             raise TicketError("not-an-issue", f"{name} is a pull request", hint="name an issue")
-        labels = (label if isinstance(label, str) else label.name for label in told.labels)
         return Issue(
-            reference=name,
-            url=self._page(reference),
             title=told.title,
             body=told.body or "",
             author=f"{self._spec.name}:{told.user.id}" if told.user else None,
             association=told.author_association,
-            labels=tuple(label for label in labels if label)[:MAX_LABELS],
             state=told.state,
         )
 
-    def find(self, reference: str, mark: str) -> Comment | None:
+    def find(self, reference: str, mark: str) -> bool:
         """Look through the comments, oldest first.
 
         Raises:
-            Stop: there are more than a thousand, and it is not among the first.
+            ConfigError: there are more than a thousand, and it is not among the first.
         """
-        for told in self._comments(reference):
-            if mark in (told.body or ""):
-                return self._comment(reference, told)
-        return None
+        return any(mark in (told.body or "") for told in self._comments(reference))
 
-    def comment(self, reference: str, text: str) -> Comment:
-        """Add a comment; it is done once, whatever the answer."""
+    def comment(self, reference: str, text: str) -> None:
+        """Add a comment; it is done once, whatever the answer says beside its number."""
         path = f"/issues/{int(reference)}/comments"
-        answer = self._ask("POST", path, "commenting on the issue", needs="write issues", json={"body": text})
-        return self._comment(reference, answer.read(_Comment.model_validate_json))
+        self._ask("POST", path, "commenting on the issue", needs="write issues", json={"body": text})
 
     def weaknesses(self) -> tuple[str, ...]:
         """Look at the token's reach; what a fine-grained one may, the forge does not tell."""
         answer = self._ask("GET", "", "looking at the repository", needs="read metadata")
         told = answer.read(github_rules.Repository.model_validate_json)
-        scopes = answer.header("x-oauth-scopes")
-        return tuple(github_rules.of_token(told, None if scopes is None else self._access.told(scopes)))
+        return tuple(github_rules.of_token(told, answer.header("x-oauth-scopes")))
 
     def _comments(self, reference: str) -> Iterator[_Comment]:
         for page in range(1, _MOST_PAGES + 1):
@@ -137,13 +123,6 @@ class GitHubTracker(OverWire):
                 return
         raise too_many_comments(f"{self._spec.project}#{int(reference)}")
 
-    def _comment(self, reference: str, told: _Comment) -> Comment:
-        url = f"{self._page(reference)}#issuecomment-{told.id}"
-        return Comment(id=str(told.id), url=url, body=told.body or "")
-
-    def _page(self, reference: str) -> str:
-        return f"{self._spec.site or self._spec.url}/{self._spec.project}/issues/{int(reference)}"
-
     def _ask(
         self,
         method: str,
@@ -154,8 +133,9 @@ class GitHubTracker(OverWire):
         params: dict[str, str] | None = None,
         json: dict[str, Any] | None = None,
     ) -> Answer:
+        how = words(needs, is_signed=bool(self._access.token))
         try:
             response = self._wire.ask(method, f"/repos/{self._spec.project}{path}", params=params, json=json)
         except NoAnswerError as error:
-            raise no_answer(error, what) from None
-        return Answer(response, what, needs=needs).check(self._access.told, self._clock)
+            raise no_answer(error, what, how) from None
+        return Answer(response, what, how, told=self._access.told).check(self._clock)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from autopilot.publish.trackers.answers import MAX_BYTES, Answer, no_answer, too_many_comments
+from autopilot.publish.answers import no_answer
+from autopilot.publish.trackers.answers import MAX_BYTES, Answer, too_many_comments, words
 from autopilot.publish.wire import NoAnswerError, OverWire, Wire
 from autopilot.schemas.errors import TicketError
 from autopilot.schemas.origin import is_account
-from autopilot.schemas.tracking import MAX_LABELS, Comment, Issue
+from autopilot.schemas.tracking import Issue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from autopilot.schemas.tracking import TrackerSpec
 
 _KEY = re.compile(r"[A-Z][A-Z0-9_]+-[1-9][0-9]*")
-_FIELDS = "summary,description,creator,status,labels"
+_FIELDS = "summary,description,creator,status"
 _TEXTS = frozenset({"summary", "description"})
 _NEEDED: Mapping[str, str] = {
     "BROWSE_PROJECTS": "it may not read issues",
@@ -88,7 +89,6 @@ class _Status(_Answered):
 
 
 class _Comment(_Answered):
-    id: str
     body: str | None = None
 
 
@@ -102,7 +102,6 @@ class _Fields(_Answered):
     description: str | None = None
     creator: _Person | None = None
     status: _Status
-    labels: tuple[str, ...] = ()
 
 
 class _Commented(_Answered):
@@ -175,35 +174,29 @@ class JiraTracker(OverWire):
             what = f"Jira tells only a part of the history of {reference}: who changed its text is not known"
             raise TicketError("issue-history-cut", what, hint='write: autopilot add "what to do"')
         return Issue(
-            reference=reference,
-            url=self._page(reference),
             title=told.fields.summary,
             body=told.fields.description or "",
             author=self._named(told.fields.creator),
             editors=tuple(dict.fromkeys(self._editors(reference, told.changelog))),
-            labels=told.fields.labels[:MAX_LABELS],
             state="closed" if told.fields.status.category.key == "done" else "open",
         )
 
-    def find(self, reference: str, mark: str) -> Comment | None:
+    def find(self, reference: str, mark: str) -> bool:
         """Look through the comments.
 
         Raises:
-            Stop: Jira does not tell all of them, and it is not among those that it tells.
+            ConfigError: Jira does not tell all of them, and it is not among those that it tells.
         """
         answer = self._ask(Request.READ, "reading comments", reference, params={"fields": "comment"})
         told = answer.read(_CommentedIssue.model_validate_json).fields.comment
-        for comment in told.comments:
-            if mark in (comment.body or ""):
-                return self._comment(reference, comment)
-        if told.total > len(told.comments):
+        is_there = any(mark in (comment.body or "") for comment in told.comments)
+        if not is_there and told.total > len(told.comments):
             raise too_many_comments(reference)
-        return None
+        return is_there
 
-    def comment(self, reference: str, text: str) -> Comment:
-        """Add a comment; it is done once, whatever the answer."""
-        answer = self._ask(Request.COMMENT, "commenting on the issue", reference, json={"body": text})
-        return self._comment(reference, answer.read(_Comment.model_validate_json))
+    def comment(self, reference: str, text: str) -> None:
+        """Add a comment; it is done once, whatever the answer says beside its number."""
+        self._ask(Request.COMMENT, "commenting on the issue", reference, json={"body": text})
 
     def weaknesses(self) -> tuple[str, ...]:
         """Ask what its account may in any project: a token of Jira can never do more than that."""
@@ -244,14 +237,6 @@ class JiraTracker(OverWire):
             raise TicketError("author-unknown", what, hint='read the issue; then: autopilot add "what to do"')
         return name
 
-    def _comment(self, reference: str, told: _Comment) -> Comment:
-        return Comment(
-            id=told.id, url=f"{self._page(reference)}?focusedCommentId={told.id}", body=told.body or ""
-        )
-
-    def _page(self, reference: str) -> str:
-        return f"{self._spec.site or self._spec.url}/browse/{reference}"
-
     def _told(self, text: str) -> str:
         """Make a server's words fit for an error; it may send back how we signed."""
         code = self._signature.rpartition(" ")[2]
@@ -271,14 +256,14 @@ class JiraTracker(OverWire):
                 "reference-unknown", f"{reference[:40]!r} is no key of Jira", hint="PROJ-7 is one"
             )
         method, path = request.value
+        how = words("browse projects and add comments", is_signed=bool(self._signature))
         try:
             response = self._wire.ask(
                 method, f"/rest/api/2{path.format(reference)}", params=params, json=json
             )
         except NoAnswerError as error:
-            raise no_answer(error, what) from None
-        needs = "browse projects and add comments"
-        return Answer(response, what, needs=needs).check(self._told, self._clock)
+            raise no_answer(error, what, how) from None
+        return Answer(response, what, how, told=self._told).check(self._clock)
 
 
 def _signature(account: str, token: str) -> str:

@@ -1,7 +1,8 @@
 """What we ask of a tracker. Two implement it: `github` and `jira`.
 
 Reading and commenting, and nothing else: no method here changes, moves or deletes an issue. A method raises
-TransientError when nobody needs to act, `Stop` when the operator must, TicketError when the issue is wrong.
+TransientError when nobody needs to act, ConfigError when the operator must, TicketError when the issue is
+wrong.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from autopilot.schemas.tracking import Comment, Issue
+    from autopilot.schemas.tracking import Issue
 
 
 class Tracker(Protocol):
@@ -19,11 +20,11 @@ class Tracker(Protocol):
         """Read one issue as it is now."""
         ...
 
-    def find(self, reference: str, mark: str) -> Comment | None:
-        """Find the first comment that holds this text; asked before a comment is made a second time."""
+    def find(self, reference: str, mark: str) -> bool:
+        """Tell whether a comment holds this text; asked before one is made a second time."""
         ...
 
-    def comment(self, reference: str, text: str) -> Comment:
+    def comment(self, reference: str, text: str) -> None:
         """Add a comment. When the answer is lost (`Lost`), it may have been made: ask `find`."""
         ...
 
