@@ -14,6 +14,7 @@ from autopilot.runner.guard.policy.compilers import PROGRAMS as COMPILERS
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.golang import PROGRAMS as GO
 from autopilot.runner.guard.policy.kinds import kind
+from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -31,9 +32,6 @@ _TARGET = re.compile(r"[A-Za-z0-9_./%+-]+")
 _SETTING = re.compile(
     r"(V|VERBOSE|DEBUG|RELEASE|BUILD_TYPE|CONFIG|TEST|TESTS|PKG|PACKAGE|COVERAGE|RACE|NAME|K|ARGS)=[A-Za-z0-9_.:/-]*"
 )
-_OUTWARD = re.compile(
-    r"(.*[-_/])?(install|uninstall|publish|release|deploy|push|upload|docker.*)([-_/].*)?", re.IGNORECASE
-)
 
 
 def _make(call: Call) -> None:
@@ -49,8 +47,8 @@ def _make(call: Call) -> None:
         if is_setting:
             if ".." in word.text or "=/" in word.text:
                 raise Refused("make-word", f"{word.text!r} leads outside")
-        elif _OUTWARD.fullmatch(word.text):
-            raise Refused("make-target", f"make {word.text}: a run installs and publishes nothing")
+        else:
+            check_task(call.name, word)
 
 
 _MAKEFILES = ("makefile", "gnumakefile", "*.mk")
@@ -78,8 +76,7 @@ def _cmake(call: Call) -> None:
             "number?",
         ).read(call)
         for word in built.values("-t", "--target"):
-            if _OUTWARD.fullmatch(word.text):
-                raise Refused("cmake-target", f"cmake --target {word.text}: a run installs nothing")
+            check_task("cmake --target", word)
     elif "--version" in words and len(words) == 1:
         return
     else:
@@ -112,6 +109,9 @@ _MVN_SINGLE: Mapping[str, int] = {"-pl": 1, "-am": 0, "-amd": 0, "-fae": 0, "-ff
 
 
 def _mvn(call: Call) -> None:
+    call.act.unchanged(
+        ("pom.xml", "mvnw", "maven-wrapper.properties", "maven.config", "jvm.config"), call.name
+    )
     args = [word for word in call.args if word.text != "-v"]
     index = 0
     while index < len(args):
@@ -162,6 +162,7 @@ def _gradle(call: Call) -> None:
     for word in given.values("-P"):
         raise Refused("gradle-setting", f"gradlew -P{word.text} is not accepted")
     for word in given.operands:
+        check_task(call.name, word, but="release|installed")
         if not _GRADLE_TASK.fullmatch(word.text):
             raise Refused(
                 "gradle-task",
@@ -169,11 +170,14 @@ def _gradle(call: Call) -> None:
             )
 
 
+_MESON_FILES = ("meson.build", "meson_options.txt", "meson.options")
 _MESON = one_of(
     {
-        "setup": Form("--buildtype=word --wipe --reconfigure", "write"),
-        "compile": Form("-C:write -j:number -v", "word*"),
-        "test": Form("-C:write -v --print-errorlogs --suite=word --no-rebuild", "word*"),
+        "setup": _built_by(Form("--buildtype=word --wipe --reconfigure", "write"), *_MESON_FILES),
+        "compile": _built_by(Form("-C:write -j:number -v", "word*"), *_MESON_FILES),
+        "test": _built_by(
+            Form("-C:write -v --print-errorlogs --suite=word --no-rebuild", "word*"), *_MESON_FILES
+        ),
     },
     "meson in a run",
 )
@@ -181,6 +185,7 @@ _BAZEL_FLAGS = (
     "--config=word --test_output=word --jobs=number --keep_going --test_filter=text "
     "--nocache_test_results -c:word"
 )
+_BAZEL_FILES = ("build", "build.bazel", "workspace", "workspace.bazel", "module.bazel", "*.bzl", ".bazelrc")
 _LABEL = re.compile(r"-?(@[A-Za-z0-9_]+)?//[A-Za-z0-9_/.:+-]*|:[A-Za-z0-9_.-]+|\.\.\.")
 
 
@@ -188,6 +193,7 @@ def _bazel(call: Call) -> None:
     name = call.args[0].text if call.args else ""
     if name not in {"build", "test", "query"}:
         raise Refused("subcommand", "bazel build, test and query")
+    call.act.unchanged(_BAZEL_FILES, call.name)
     for word in Form(_BAZEL_FLAGS, "text+").read(call.after(1)).operands:
         if not _LABEL.fullmatch(word.text):
             raise Refused("operand", f"{word.text!r} is no label")

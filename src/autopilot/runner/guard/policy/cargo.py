@@ -5,12 +5,12 @@ Must not accept `--config`, another toolchain's program, a new dependency or a p
 
 from __future__ import annotations
 
-import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def _xtask(call: Call) -> None:
     """Judge `cargo xtask NAME`, by custom an alias of the project's own program for chores."""
     call.act.unchanged(("*.rs",), call.name)
     for word in Form("", "loose*").read(call._replace(args=(Word("--"), *call.args))).operands:
-        if _OUTWARD.search(word.text):
+        check_task(call.name, word)
+        if "dist" in word.text.lower():
             raise Refused("cargo-task", f"cargo xtask {word.text}: a run installs and publishes nothing")
 
 
-_OUTWARD = re.compile(r"install|publish|release|deploy|push|upload|dist", re.IGNORECASE)
 _COMMANDS: Mapping[str, Policy] = MappingProxyType(
     {
         **same(_with_rest(Form(_BUILD, "text*"), _HARNESS), "test", "t", "bench"),

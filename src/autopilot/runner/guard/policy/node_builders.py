@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -56,15 +57,21 @@ _ESBUILD = Form(
 _SCHEMA = "--schema=read --check"
 
 
+_WIRING = ("package.json", "nx.json", "project.json", "turbo.json", "lerna.json")
+"""What says which program a target of a workspace starts."""
+
+
 def _targets(form: Form) -> Policy:
     """Judge by a row, and by the names of what is to be run."""
 
     def judge(call: Call) -> None:
+        call.act.unchanged(_WIRING, call.name)
         given = form.read(call)
         named = [*given.values("-t", "--target", "--targets"), *given.operands[:1]]
         if not named:
             raise Refused("target", f"{call.name}: name a target that tests, checks or builds")
         for word in named:
+            check_task(call.name, word)
             if not all(_TARGET.fullmatch(name) for name in word.text.split(",")):
                 raise Refused("target", f"{call.name} {word.text}: targets that test, check or build are run")
 
@@ -78,6 +85,8 @@ def _nx(call: Call) -> None:
     elif not _TARGET.fullmatch(name):
         raise Refused("target", f"nx {name}: nx test, lint or build PROJECT; nx run-many -t test")
     else:
+        call.act.unchanged(_WIRING, call.name)
+        check_task(call.name, call.args[0])
         _NX.read(call.after(1))
 
 

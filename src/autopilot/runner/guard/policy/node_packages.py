@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
 from autopilot.runner.guard.policy.node_tools import TOOLS
+from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def run_named(call: Call) -> None:
     name = args[0].text
     if not _SCRIPT.fullmatch(name) or args[0].pattern is not None:
         raise Refused("script-name", f"{call.name} {name}: scripts that test, check or build are run")
+    check_task(call.name, args[0])
     _passed_on(call._replace(args=tuple(args[1:])))
 
 

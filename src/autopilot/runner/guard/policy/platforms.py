@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -61,12 +62,23 @@ _MSBUILD = re.compile(
 
 
 def _dotnet(call: Call) -> None:
+    call.act.unchanged(("*.csproj", "*.fsproj", "*.vbproj", "*.props", "*.targets"), call.name)
     call = call._replace(args=tuple(word for word in call.args if not _MSBUILD.fullmatch(word.text)))
     one_of(_DOTNET, "what dotnet does in a run; packages are restored in locked mode")(call)
     if call.args[0].text == "restore" and not any(word.text == "--locked-mode" for word in call.args):
         raise Refused(
             "not-frozen", "dotnet restore may change the lock file; accepted: dotnet restore --locked-mode"
         )
+
+
+def _steered(policy: Policy, *files: str) -> Policy:
+    """Judge a tool that runs what a file of the project says: the file is the base commit's."""
+
+    def judge(call: Call) -> None:
+        call.act.unchanged(files, call.name)
+        policy(call)
+
+    return judge
 
 
 def _enforced(form: Form, *words: str) -> Policy:
@@ -152,6 +164,7 @@ def _recipes(*files: str) -> Policy:
         if not given.operands and not given.has("-l", "--list", "--summary"):
             raise Refused("recipe", f"{call.name}: name the recipe, such as test or lint")
         for word in given.operands:
+            check_task(call.name, word)
             if not _RECIPE.fullmatch(word.text):
                 raise Refused("recipe", f"{call.name} {word.text}: recipes that test, check or build are run")
 
@@ -192,6 +205,7 @@ _SBT_TASK = re.compile(
 
 
 def _sbt(call: Call) -> None:
+    call.act.unchanged(("*.sbt",), call.name)
     for word in Form("-batch -no-colors", "text+", is_single=True).read(call).operands:
         if not _SBT_TASK.fullmatch(word.text):
             raise Refused("sbt-task", f"sbt {word.text}: test, testOnly, compile and scalafmtCheck are run")
@@ -200,7 +214,7 @@ def _sbt(call: Call) -> None:
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         "dotnet": _dotnet,
-        "swift": _SWIFT,
+        "swift": _steered(_SWIFT, "package.swift"),
         "swiftlint": Form("--strict --quiet --fix --config=settings", "{lint}?"),
         "swift-format": _swift_format,
         "xcrun": one_of(
@@ -237,26 +251,33 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
             },
             "dart in a run",
         ),
-        "mix": _MIX,
-        "pod": one_of(
-            {
-                "install": _enforced(Form("--deployment --no-repo-update", ""), "--deployment"),
-                "--version": Form("", ""),
-            },
-            "pod in a run",
+        "mix": _steered(_MIX, "mix.exs"),
+        "pod": _steered(
+            one_of(
+                {
+                    "install": _enforced(Form("--deployment --no-repo-update", ""), "--deployment"),
+                    "--version": Form("", ""),
+                },
+                "pod in a run",
+            ),
+            "podfile",
         ),
         "sbt": _sbt,
         "zig": one_of(
             {
-                "build": Form("--summary=word", "{test}?"),
+                "build": _steered(Form("--summary=word", "{test}?"), "build.zig"),
                 "test": Form("", "read"),
                 "fmt": Form("--check", "rewrite+"),
                 "version": Form("", ""),
             },
             "zig in a run",
         ),
-        "lein": one_of(same(Form("", "word*"), "test", "check"), "lein in a run"),
-        "rebar3": one_of(same(Form("", ""), "eunit", "ct", "compile", "dialyzer", "xref"), "rebar3 in a run"),
+        "lein": _steered(one_of(same(Form("", "word*"), "test", "check"), "lein in a run"), "project.clj"),
+        "rebar3": _steered(
+            one_of(same(Form("", ""), "eunit", "ct", "compile", "dialyzer", "xref"), "rebar3 in a run"),
+            "rebar.config",
+            "rebar.config.script",
+        ),
         "just": _recipes("justfile", ".justfile", "*.just"),
         "task": _recipes("taskfile.yml", "taskfile.yaml", "taskfile.dist.yml"),
     }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
 from autopilot.runner.guard.policy.kinds import kind, read
+from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -199,7 +200,10 @@ def _sessions(*files: str) -> Policy:
 
     def judge(call: Call) -> None:
         call.act.unchanged(files, call.name)
-        for word in form.read(call).operands:
+        given = form.read(call)
+        for word in given.values("-e", "-s", "-f", "-k", "--sessions"):
+            check_task(call.name, word)
+        for word in given.operands:
             read(call.act, word)
 
     return judge

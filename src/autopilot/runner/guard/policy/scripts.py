@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.frameworks import run_script
+from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ _RUBOCOP = Form(
 def _rake(call: Call) -> None:
     call.act.unchanged(("rakefile", "*.rake"), call.name)
     for word in Form("-Tsqn --tasks --silent --quiet --dry-run --trace", "word*").read(call).operands:
+        check_task(call.name, word)
         if not word.text.startswith(
             ("test", "spec", "lint", "rubocop", "check", "build", "default", "db:test")
         ):
@@ -138,22 +140,35 @@ def _composer_script(call: Call) -> None:
     name = call.args[0].text if call.args else ""
     if not _COMPOSER_SCRIPT.fullmatch(name):
         raise Refused("script-name", f"{call.name} {name}: scripts that test, check or build are run")
+    check_task(call.name, call.args[0])
     Form("", "loose*").read(call._replace(args=(Word("--"), *call.args[1:])))
 
 
 _COMPOSER_SCRIPT = re.compile(
     r"(test|tests|lint|check|cs|phpcs|phpstan|stan|psalm|pint|analy[sz]e|format|fix|coverage|build|unit|ci)([:_-][A-Za-z0-9:_-]+)?"
 )
+_COMPOSER_INSTALL = Form(
+    "-noq --no-interaction --prefer-dist --no-scripts --no-plugins --no-progress --no-dev --quiet "
+    "--optimize-autoloader --ansi --no-ansi --dry-run",
+    "",
+)
+
+
+def _composer_install(call: Call) -> None:
+    call.act.unchanged(("composer.json",), call.name)
+    _COMPOSER_INSTALL.read(call)
+
+
+def _composer_test(call: Call) -> None:
+    _composer_script(call._replace(args=(Word("test"), *call.args)))
+
+
 _COMPOSER = one_of(
     {
         **same(_composer_script, "run", "run-script"),
         "dump-autoload": Form("-o --optimize", ""),
-        "test": Form("", ""),
-        "install": Form(
-            "-noq --no-interaction --prefer-dist --no-scripts --no-plugins --no-progress --no-dev --quiet "
-            "--optimize-autoloader --ansi --no-ansi --dry-run",
-            "",
-        ),
+        "test": _composer_test,
+        "install": _composer_install,
         "validate": Form("--strict --no-check-publish", ""),
         "show": Form("", "word*"),
         "--version": Form("", ""),
