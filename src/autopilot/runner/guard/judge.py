@@ -13,6 +13,7 @@ from autopilot.runner.guard.act import Act
 from autopilot.runner.guard.addresses import check_address
 from autopilot.runner.guard.contents import check_size, check_written
 from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.mcp import judge_inputs
 from autopilot.runner.guard.names import fold
 from autopilot.runner.guard.patch import changed_files
 from autopilot.runner.guard.places import Places
@@ -143,13 +144,13 @@ def _fetch(request: GuardRequest, context: GuardContext, _places: Places) -> fro
     return frozenset()
 
 
-def _mcp(request: GuardRequest, context: GuardContext, _places: Places) -> frozenset[str]:
+def _mcp(request: GuardRequest, context: GuardContext, places: Places) -> frozenset[str]:
     if request.tool not in context.mcp_tools:
         raise Refused("mcp-tool", f"{request.tool} is not listed in the guard's settings; work without it")
     fault = tool_fault(request.tool)
     if fault is not None:
         raise Refused("mcp-tool", f"{request.tool} {fault}")
-    return frozenset()
+    return judge_inputs(request, context, places)
 
 
 _TOOLS: Mapping[str, _Judgement] = MappingProxyType(
