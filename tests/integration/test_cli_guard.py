@@ -57,6 +57,9 @@ def test_what_the_settings_add_is_known(tmp_path: Path) -> None:
     config = '[guard]\nallow_tools = ["mcp__docs__search"]\nread_only_programs = ["tokei"]\n'
     cli = Cli(tmp_path / "home", config=config)
     assert cli.call("guard", "explain", "x", "--tool", "mcp__docs__search").code == ExitCode.OK
+    assert cli.call("guard", "explain", '{"q": 1}', "--tool", "mcp__docs__search").code == ExitCode.OK
+    for inputs in ('{"path": "/etc/x"}', "/etc/x", '{"url": "https://evil.example"}'):
+        assert cli.call("guard", "explain", inputs, "--tool", "mcp__docs__search").code == ExitCode.REFUSED
     assert cli.call("guard", "explain", "x", "--tool", "mcp__docs__other").code == ExitCode.REFUSED
     assert cli.call("guard", "explain", "tokei src").code == ExitCode.OK
     assert cli.call("guard", "explain", "tokei /etc").code == ExitCode.REFUSED

@@ -5,6 +5,7 @@ Runs nothing of what it is given.
 
 from __future__ import annotations
 
+import json
 import os
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,8 @@ def run(args: argparse.Namespace) -> ExitCode:
         programs=frozenset(settings.guard.read_only_programs),
         max_read_bytes=settings.guard.max_read_kib * 1024,
     )
-    given = dict.fromkeys(("command", "file_path", "notebook_path", "url"), args.command)
-    decision = judge(GuardRequest(args.tool, given, written=frozenset(args.written)), context)
+    request = GuardRequest(args.tool, _given(args.tool, args.command), written=frozenset(args.written))
+    decision = judge(request, context)
     if args.json:
         console.say_json(
             {
@@ -65,3 +66,14 @@ def run(args: argparse.Namespace) -> ExitCode:
         console.say(f"refused ({decision.code})")
         console.say(f"  {console.line(decision.reason)}")
     return ExitCode.OK if decision.allowed else ExitCode.REFUSED
+
+
+def _given(tool: str, text: str) -> dict[str, object]:
+    """Give a tool its inputs; those of an MCP server's have names of their own, so they come as JSON."""
+    if not tool.startswith("mcp__"):
+        return dict.fromkeys(("command", "file_path", "notebook_path", "url"), text)
+    try:
+        inputs = json.loads(text)
+    except ValueError:
+        inputs = None
+    return inputs if isinstance(inputs, dict) else {"input": text}
