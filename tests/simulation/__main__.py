@@ -34,7 +34,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes that play at once (1)")
     parser.add_argument("--replay", help="play this seed alone and print the digest of all that happened")
     kinds = parser.add_mutually_exclusive_group()
-    kinds.add_argument("--week", action="store_true", help="play a week of nights instead (2 s a seed)")
+    kinds.add_argument("--week", action="store_true", help="play a week of nights instead (10 s a seed)")
     kinds.add_argument("--channels", action="store_true", help="let digests and reports go out, too")
     parser.add_argument("--mutant", choices=ALL, help="plant this fault, and stop where it is found")
     parser.add_argument("--digests", action="store_true", help="print the digest of each seed")

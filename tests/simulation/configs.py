@@ -47,6 +47,10 @@ credential = "team-hook"
 kind = "command"
 argv = ["mail"]
 """
+_LOOKS = """
+[checkup]
+every_s = 900
+"""
 _REPO = """
 [[repo]]
 name = "{name}"
@@ -116,15 +120,19 @@ def of_week(zone: str, digest_at: str) -> Settings:
     for before, after in edits.items():
         assert before in tables
         tables = tables.replace(before, after)
-    return _read(room, "22:00-07:00", ("shop", "till"), tables)
+    return _read(room, "22:00-07:00", ("shop", "till"), tables + _LOOKS, also='credential = "forge"\n')
 
 
 def _read(
-    changes: dict[str, str], window: str, repos: tuple[str, ...], tables_text: str = _TABLES
+    changes: dict[str, str],
+    window: str,
+    repos: tuple[str, ...],
+    tables_text: str = _TABLES,
+    also: str = "",
 ) -> Settings:
     with tempfile.TemporaryDirectory() as folder:
         paths = paths_below(Path(folder))
         lines = [f"{name} = {value}" for name, value in (_USUAL | changes).items()]
-        tables = [tables_text.format(window=window), *(_REPO.format(name=name) for name in repos)]
+        tables = [tables_text.format(window=window), *(_REPO.format(name=name) + also for name in repos)]
         paths.config_file.write_text("\n".join([*lines, *tables]))
         return load(paths)

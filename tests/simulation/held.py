@@ -22,9 +22,31 @@ SAID: Mapping[str, tuple[str, str]] = {
     "disk-low": (r"0\.0 GiB of disk free; at least 1\.0 GiB are kept", r"free some disk, or lower .+"),
     "slots-full": (r"2 of 2 runs are under way", r"clears when one ends"),
     "repo-busy": (rf"{_RUNS} works in it; 1 may at once", r"clears when that run ends"),
+    "credential": (
+        r"credential forge: is locked",
+        r"unlock the key ring, as a log-in does, or set \w+ where the daemon is started",
+    ),
+    "agent-sign-in": (r"account of scripted: its key is refused \[agent-unauthorized\]", r"sign in anew"),
+    "remote-unreachable": (
+        r"repository (shop|till): the remote does not answer",
+        r"see to the network",
+    ),
+    "breaker-open": (
+        r"\d attempts in a row produced nothing \(credential\).*",
+        r"mend the cause, then `autopilot breaker reset agent:scripted`; or wait for the probe",
+    ),
     "not-before": (r"not before \d{4}-.+", r"clears by itself"),
 }
 """The cause and the cure that each hold must give, as patterns of the whole."""
+
+LOOKED_FOR: Mapping[str, str] = {
+    "is_locked": "credential",
+    "is_signed_out": "agent-sign-in",
+    "is_cut_off": "remote-unreachable",
+}
+"""What a look over the machine finds, and the hold that it makes of it."""
+_LATE_MS = 15 * _MINUTE_MS
+"""How long after its end a trouble may still be found by a look that had begun before."""
 
 
 @dataclass
@@ -43,6 +65,12 @@ class Held:
         self._week = week
         self._standing: dict[tuple[str, str], _Stood] = {}
         self._past: list[tuple[tuple[str, str], _Stood]] = []
+        self._mended: dict[str, int] = {}
+
+    def trouble(self, name: str, *, begins: bool) -> None:
+        """Remember until when something was wrong, in milliseconds awake."""
+        if not begins:
+            self._mended[name] = self._week.clock.awake_ms
 
     def look(self, rows: Iterable[Row]) -> Iterator[str]:
         """Each names cause, start and cure, is true, and one that stands keeps its start."""
@@ -90,9 +118,14 @@ class Held:
             "outside-window": not week.calendar.is_night(week.clock.wall_ms - _MINUTE_MS)
             or not week.calendar.is_night(week.clock.wall_ms),
             "disk-low": week.disk_is_full,
+            **{hold: self._is_so(trouble) for trouble, hold in LOOKED_FOR.items()},
         }
         if not is_so.get(name, True):
             yield f"the hold {name} of {scope} began at {week.calendar.shown(week.clock.wall_ms)}, of nothing"
+
+    def _is_so(self, trouble: str) -> bool:
+        late_ms = self._week.clock.awake_ms - self._mended.get(trouble, -_LATE_MS)
+        return bool(getattr(self._week, trouble)) or late_ms < _LATE_MS
 
 
 def _compared(

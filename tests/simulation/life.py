@@ -13,6 +13,7 @@ from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.inbox import Inbox, Message
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
+from autopilot.daemon.probing import Probing
 from autopilot.daemon.reconcile import Reconcile
 from autopilot.daemon.retention import Retention
 from autopilot.daemon.shop import Current, Shop
@@ -50,14 +51,19 @@ class Life:
         self.supervisor = self._supervisor()
         store = TornStore(**world.store_fields(), world=world)
         current = Current(world.settings, config_file=world.paths.config_file, reload=self._reload)
-        self.shop = Shop(store, world.paths, world.clock, self.supervisor, current, world.boot_ms, world.boot)
+        self._probing = Probing(self._supervisor()) if world.looks_over else None
+        booted = (world.boot_ms, world.boot)
+        self.shop = Shop(
+            store, world.paths, world.clock, self.supervisor, current, *booted, probing=self._probing
+        )
 
     def live(self) -> None:
         """Recover and judge until it is done, or dies."""
         drafts, turns = Drafts(self._supervisor()), Turns()
         digest = partial(write_digest_if_due, is_ready=drafts.are_told, turns=turns)
         couriers = [Courier(self._supervisor())] if self.world.has_channels else []
-        loop = Loop(self.shop, chores=(drafts, digest, Reconcile(turns), Retention(turns), *couriers))
+        also: list[Courier | Probing] = [*couriers, *filter(None, [self._probing])]
+        loop = Loop(self.shop, chores=(drafts, digest, Reconcile(turns), Retention(turns), *also))
         poll_s = self.shop.settings.daemon.poll_s
         # As `app.py` does: read before recovery, so that a clock that is set meanwhile is noticed.
         clockwork = Clockwork(self.inbox, clock=self.world.clock, poll_s=poll_s, scheduler=self.scheduler)
@@ -66,8 +72,8 @@ class Life:
         self._loop, self._clockwork = loop, clockwork
         judge_until_done(loop, self.inbox, clockwork, Vitals(self.shop, Silence()))
         drafts.close()
-        for courier in couriers:
-            courier.close()
+        for each in also:
+            each.close()
 
     @property
     def is_idle(self) -> bool:

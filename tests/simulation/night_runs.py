@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.gitfault import GitError
 from autopilot.publish.stops import Stop
+from autopilot.schemas.errors import TransientError
 from tests.simulation.ends import Script
 from tests.simulation.forge import VirtualForge
 from tests.simulation.runners import Runner
@@ -37,6 +38,11 @@ class NightRunner(Runner):
                 self._write(self._result("agent-failed"))
                 yield 1000
                 return 0
+            if world.is_signed_out:
+                world.promises.refused(self._spec["ticket_id"])
+                self._write(self._result("credential"))
+                yield 1000
+                return 0
         return (yield from self._end("committed"))
 
 
@@ -49,6 +55,9 @@ class NightForge(VirtualForge):
 
     @contextmanager
     def across(self, deed: str) -> Iterator[None]:
+        if self._week.is_cut_off:
+            self._week.marks["cut off"] += 1
+            raise TransientError("forge-unreachable", f"no way to the forge for {deed}", hint="wait")
         if self._week.is_revoked:
             self._week.marks["revoked"] += 1
             if deed.startswith(_GIT):

@@ -83,6 +83,7 @@ class Stage:
             paths.digests,
             paths.deliveries,
             paths.state / "drafts",
+            paths.state / "checkup",
         ):
             shutil.rmtree(folder, ignore_errors=True)
         paths.ensure()

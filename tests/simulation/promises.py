@@ -6,13 +6,15 @@ Judges by the clock on the wall (`trips.py`) and by what was laid down, never by
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.simulation.held import Held
+from autopilot.schemas.ids import short_id_of
+from tests.simulation.held import LOOKED_FOR, Held
 from tests.simulation.invariants import Invariants, Row
+from tests.simulation.troubles import ALL_OF_IT, GIVEN
 
 if TYPE_CHECKING:
     from tests.simulation.week import Week
@@ -21,6 +23,8 @@ _MINUTE_MS = 60_000
 _LATE_MS = 25 * _MINUTE_MS
 """After the machine is there and could write: waiting for the forge's word on drafts included."""
 _LOOK_MS = 11 * _MINUTE_MS
+_SEEN_MS = 40 * _MINUTE_MS
+"""Awake, by then a look over the machine has found what is wrong, if a ticket waited meanwhile."""
 
 
 class Promises(Invariants):
@@ -35,6 +39,9 @@ class Promises(Invariants):
         self._slept: list[tuple[int, int]] = []
         self._broken: set[str] = set()
         self._held = Held(week)
+        self._since: dict[str, int] = {}
+        self._queued: dict[int, int] = {}
+        self._refused = Counter[int]()
         self._faults: list[str] = []
 
     # --- what is told of the world --------------------------------------------------------------
@@ -56,17 +63,35 @@ class Promises(Invariants):
         elif self._full_ms is not None:
             self._away += [(self._full_ms, at_ms)] if self._week.full != "low" else []
 
+    def trouble(self, name: str, *, begins: bool) -> None:
+        """Something that a look over the machine finds is so from now on, or no more."""
+        if begins:
+            self._since[name] = self._week.clock.awake_ms
+        else:
+            self._since.pop(name, None)
+        self._held.trouble(name, begins=begins)
+
     def launched(self, run_id: str) -> None:
         now_ms, calendar = self._week.clock.wall_ms, self._week.calendar
         if not calendar.is_night(now_ms):
             self._faults.append(f"{run_id} was launched outside the window, at {calendar.shown(now_ms)}")
         if self._week.disk_is_full:
             self._faults.append(f"{run_id} was launched beside a full disk, at {calendar.shown(now_ms)}")
+        seen_by_ms = self._week.clock.awake_ms - _SEEN_MS
+        waited_ms = self._queued.get(short_id_of(run_id.partition("-a")[0]), seen_by_ms)
+        for name in LOOKED_FOR.keys() & self._since.keys():
+            if max(self._since[name], waited_ms) < seen_by_ms:
+                self._faults.append(f"{run_id} was launched beside {name}, at {calendar.shown(now_ms)}")
 
     def broke(self, run_id: str) -> None:
         """The machine slept through this run."""
         self._broken.add(run_id)
         self._week.marks["broken"] += 1
+
+    def refused(self, ticket: str) -> None:
+        """An agent's sign-in was refused in the middle of a run: that attempt is used."""
+        self._refused[short_id_of(ticket)] += 1
+        self._week.marks["signed out"] += 1
 
     def digest(self, path: Path) -> None:
         if path.suffix == ".md":
@@ -77,7 +102,7 @@ class Promises(Invariants):
 
     def reckon(self) -> list[str]:
         """Name what the week did not keep."""
-        return [*self._faults, *self._digests(), *self._sleeps(), *self._ends()]
+        return [*self._faults, *self._digests(), *self._sleeps(), *self._ends(), *self._came_about()]
 
     def _brakes(self) -> Iterator[str]:
         yield from super()._brakes()
@@ -86,7 +111,7 @@ class Promises(Invariants):
         for row in self.tickets:
             if row["state"] == "parked" and not (row["waiting_for"] and row["reason"]):
                 yield f"T-{row['short_id']} is parked, and nobody is told for what"
-            if row["attempts"] > 1:
+            if row["attempts"] > 1 + self._refused[row["short_id"]]:
                 yield f"T-{row['short_id']}: {row['attempts']} attempts, and no agent ever failed by itself"
 
     def _claim(self, move: Row) -> Iterator[str]:
@@ -98,6 +123,8 @@ class Promises(Invariants):
     def _moves(self, moves: list[Row]) -> Iterator[str]:
         yield from super()._moves(moves)
         for move in moves:
+            if move["to_state"] == "queued":
+                self._queued[move["ticket"]] = self._week.clock.awake_ms
             if move["from_state"] == "running" and move["run_id"] in self._broken:
                 if move["trigger"] != "release" or "sleep" not in move["reason"]:
                     yield f"{move['run_id']}: a sleep broke it, and it is blamed: {move['trigger']}"
@@ -145,6 +172,12 @@ class Promises(Invariants):
         for row, (from_ms, _) in zip(rows, self._slept, strict=False):
             if abs(row["started_ms"] - from_ms) > _LOOK_MS:
                 yield f"a sleep from {from_ms} is said to have begun at {row['started_ms']}"
+
+    def _came_about(self) -> Iterator[str]:
+        """A fault that hit nothing proves nothing: the given week has them all."""
+        if self._week.seed == GIVEN:
+            marks = {name for name, many in self._week.marks.items() if many}
+            yield from (f"{name} did not come about" for name in sorted(ALL_OF_IT - marks))
 
     def _ends(self) -> Iterator[str]:
         for row in self.tickets:

@@ -93,7 +93,12 @@ class Table:
         if world.is_fault(0.04):
             raise SpawnError("spawn-failed", "cannot start: Resource temporarily unavailable")
         output.touch()
-        acts = {"run": "runner", "state": "inquirer", "deliver": "courier"}
+        acts = {
+            "run": "runner",
+            "state": "inquirer",
+            "deliver": "courier",
+            "autopilot.daemon.checkup": "look",
+        }
         kind = next((kind for act, kind in acts.items() if act in argv), "publisher")
         child = self.add(kind, env[RUN_ID_VARIABLE])
         world.bring_to_life(child, Path(argv[-1]))

@@ -62,6 +62,15 @@ class Calendar:
         clock = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(self.zone(at_ms)).time()
         return clock >= time(22) or clock < time(7)
 
+    def changes(self, from_ms: int, to_ms: int) -> Iterator[str]:
+        """Say whether a clock that stayed in its zone was put on, or back, in between."""
+        zone = self.zone(to_ms)
+        before, after = (
+            datetime.fromtimestamp(at_ms / 1000, tz=zone).utcoffset() for at_ms in (from_ms, to_ms)
+        )
+        if zone == self.zone(from_ms) and before != after:
+            yield "clock change" if zone.key == self.trip.home else "clock change again"
+
     def shown(self, at_ms: int) -> str:
         return f"{datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(self.zone(at_ms)):%a %F %T %Z}"
 

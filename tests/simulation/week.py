@@ -21,13 +21,13 @@ from autopilot.daemon import app, desk
 from autopilot.publish import credential
 from autopilot.schemas.errors import ConfigError, TransientError
 from autopilot.schemas.ids import short_id_of
-from tests.simulation import configs
+from tests.simulation import configs, lookover, troubles
 from tests.simulation.chance import Chance
 from tests.simulation.ends import Broken, Patch, SeedOver
 from tests.simulation.night_runs import NightForge, NightRunner
 from tests.simulation.promises import Promises
 from tests.simulation.table import Process
-from tests.simulation.trips import DAYS, TRIPS, Calendar
+from tests.simulation.trips import DAYS
 from tests.simulation.vault import Vault
 from tests.simulation.world import World
 
@@ -54,11 +54,13 @@ class Deed:
 class Week(World):
     """One seed's week."""
 
+    looks_over = True
+
     def __init__(self, seed: int, paths: Paths, vault: Vault) -> None:
         super().__init__(seed, paths, vault)
         self.plan = Chance(seed, "week")
-        flight, digest_at = self.plan.between(2, 5), self.plan.one_of(("07:30", "07:30", "02:30"))
-        self.calendar = Calendar(self.plan.one_of(TRIPS), flight, digest_at)
+        self.troubles = troubles.of(seed, self.plan)
+        self.calendar, self.full = self.troubles.calendar, self.troubles.full
         self.clock.wall_ms = self.calendar.at(0, "18:00")
         self.boot_ms = self.clock.wall_ms - _MINUTE_MS
         self.end_ms = self.calendar.at(DAYS, "18:00")
@@ -66,9 +68,7 @@ class Week(World):
         self.is_stormy = False
         self.step_ms = (30_000, 90_000)
         self.forge = NightForge(self)
-        self.is_locked = self.is_revoked = False
-        self.full = self.plan.one_of(("low", "files", "all"))
-        """What a full disk does: it is below the floor; no file can be written; the queue cannot either."""
+        self.is_locked = self.is_revoked = self.is_signed_out = self.is_cut_off = False
         self.seen_ms = self.clock.wall_ms
         self.marks = Counter[str]()
         """What really came about: a fault that hit nothing proves nothing."""
@@ -83,26 +83,14 @@ class Week(World):
         deeds = [Deed(at(0, "18:10"), "on", lambda: self._do(desk.turn_on))]
         deeds.append(Deed(self.calendar.flight_ms, "flight", lambda: self.change_config(1)))
         for day in range(DAYS):
-            deeds.append(Deed(at(day, "18:30"), "tickets", partial(self._add, plan.between(2, 3))))
+            many = plan.between(*self.troubles.evening)
+            deeds.append(Deed(at(day, "18:30"), "tickets", partial(self._add, many)))
             deeds.append(Deed(at(day + 1, "09:45"), "a ticket", partial(self._add, 1)))
             deeds.append(Deed(at(day + 1, "10:00"), "review", self._review))
-        nights = plan.shuffled(range(DAYS))
-        short, morning, long = nights[:3]
-        deeds.append(self._sleep(at(short, "23:40"), at(short + 1, "03:20")))
-        deeds.append(self._sleep(at(morning + 1, "06:10"), at(morning + 1, "09:30")))
-        deeds.append(self._sleep(at(long, "20:30"), at(long + 1, "13:00")))
-        late_ms = plan.between(0, 120) * _MINUTE_MS
-        night = plan.between(0, DAYS - 1)
-        off_ms = plan.one_of((3, 90, 480)) * _MINUTE_MS
-        deeds.append(
-            Deed(at(night, "23:30") + late_ms, "reboot", partial(self._reboot, off_ms), is_awake_only=True)
-        )
-        for name in ("is_locked", "is_revoked", "disk_is_full"):
-            night = plan.between(0, DAYS - 1)
-            from_ms, to_ms = at(night, "22:20") + late_ms, at(night + 1, "09:40")
-            if name == "disk_is_full" and self.full != "low":  # it is looked at every few seconds then
-                due_ms = at(night + 1, self.calendar.digest_at)
-                from_ms, to_ms = due_ms - 10 * _MINUTE_MS, due_ms + 30 * _MINUTE_MS
+        deeds += [self._sleep(*each) for each in self.troubles.sleeps]
+        reboot = partial(self._reboot, self.troubles.off_ms)
+        deeds.append(Deed(self.troubles.reboot_ms, "reboot", reboot, is_awake_only=True))
+        for name, (from_ms, to_ms) in self.troubles.spans.items():
             deeds.append(Deed(from_ms, name, partial(self._set, name, True), is_awake_only=True))
             deeds.append(Deed(to_ms, f"not {name}", partial(self._set, name, False)))
         return deeds
@@ -117,8 +105,11 @@ class Week(World):
         return Deed(from_ms, "sleep", act)
 
     def _set(self, name: str, value: bool) -> None:
+        if getattr(self, name) is not value:
+            self.promises.trouble(name, begins=value)
         setattr(self, name, value)
         if name == "disk_is_full":
+            self.marks[f"full {self.full}"] += value
             self.promises.is_away(self.clock.wall_ms, begins=value)
 
     def _reboot(self, off_ms: int) -> None:
@@ -145,7 +136,7 @@ class Week(World):
         """The operator looks through what the night left."""
         self.forge.merge_all()
         for row in self.invariants.tickets:
-            if row["state"] == "parked" and not (self.is_locked or self.is_revoked):
+            if row["state"] == "parked" and not any(getattr(self, name) for name in troubles.SPANS):
                 self._do(desk.resume, f"T-{row['short_id']}")
 
     # --- how the world goes on -----------------------------------------------------------------
@@ -158,10 +149,12 @@ class Week(World):
     def rest(self, life: Life) -> None:
         self.ticks += 1
         self.clock.is_read()
+        self.marks.update(self.calendar.changes(self.seen_ms, self.clock.wall_ms))
         self.seen_ms = self.clock.wall_ms
         if self.clock.wall_ms >= self.end_ms:
             if faults := self.promises.reckon():
                 raise Broken(faults[0])
+            self.marks[f"to {self.calendar.trip.abroad}"] += 1
             self.note(f"marks: {', '.join(sorted(name for name, many in self.marks.items() if many))}")
             raise SeedOver
         if self.ticks > _MOST_TICKS:
@@ -194,6 +187,9 @@ class Week(World):
             self.promises.digest(path)
 
     def bring_to_life(self, child: Process, spec_file: Path) -> None:
+        if child.kind == "look":
+            lookover.look_over(self, child, spec_file)
+            return
         if child.kind != "runner":
             super().bring_to_life(child, spec_file)
             return
@@ -213,4 +209,9 @@ def around_week(week: Week) -> tuple[Patch, ...]:
         week.marks["locked"] += week.is_locked
         return access("forge" if week.is_locked else "", folder, then=then)
 
-    return ((app, "LONGEST_WAIT_S", LONGEST_WAIT_S), (secrets, "read", read), (credential, "access", lend))
+    return (
+        (app, "LONGEST_WAIT_S", LONGEST_WAIT_S),
+        (secrets, "read", read),
+        (credential, "access", lend),
+        *lookover.around_look(week),
+    )

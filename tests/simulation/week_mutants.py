@@ -12,6 +12,7 @@ from sqlalchemy import delete, insert
 from autopilot.daemon import admission_host, nightly, schedules, sleeping, windows
 from autopilot.daemon.digest import gather
 from autopilot.daemon.digest.night import Night
+from autopilot.daemon.probing import Probing
 from autopilot.daemon.store import past_holds, queries_host, writes
 from autopilot.daemon.store.rows import HoldChanges
 from autopilot.daemon.store.tables_host import HOLDS
@@ -145,6 +146,43 @@ def full_disk_unheard() -> tuple[Patch, ...]:
     return ((admission_host, "_CHECKS", kept),)
 
 
+def looked_over_in_vain() -> tuple[Patch, ...]:
+    """What a look over the machine finds keeps nothing from starting."""
+    return ((Probing, "holds", lambda *_: ()),)
+
+
+def looked_over_once() -> tuple[Patch, ...]:
+    """What a look has found stands for ever: nobody looks again."""
+    look = Probing._look  # noqa: SLF001 - as above
+
+    def once(probing: Any, shop: Any) -> None:
+        if not probing._blocking:  # noqa: SLF001 - as above
+            look(probing, shop)
+
+    return ((Probing, "_look", once),)
+
+
+def locked_key_ring_unheard() -> tuple[Patch, ...]:
+    """A credential that cannot be read is no reason to wait."""
+    return _without("credential")
+
+
+def refused_agent_unheard() -> tuple[Patch, ...]:
+    """As above, of an agent's account."""
+    return _without("agent-sign-in")
+
+
+def silent_remote_unheard() -> tuple[Patch, ...]:
+    """As above, of a remote."""
+    return _without("remote-unreachable")
+
+
+def _without(hold: str) -> tuple[Patch, ...]:
+    """Let a look over the machine find all but that."""
+    holds = Probing.holds
+    return ((Probing, "holds", lambda *about: tuple(one for one in holds(*about) if one.name != hold)),)
+
+
 def _of_night(change: Callable[[Night], Night]) -> tuple[Patch, ...]:
     """Let the digest be of a night that is not what was read."""
     night = gather.night
@@ -173,5 +211,10 @@ _MUTANTS: tuple[Callable[[], tuple[Patch, ...]], ...] = (
     past_of_no_cause,
     hold_of_nothing,
     full_disk_unheard,
+    looked_over_in_vain,
+    looked_over_once,
+    locked_key_ring_unheard,
+    refused_agent_unheard,
+    silent_remote_unheard,
 )
 OF_WEEK = {mutant.__name__: mutant for mutant in _MUTANTS}

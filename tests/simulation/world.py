@@ -40,6 +40,8 @@ _KILLS = (0.0, 0.01, 0.02, 0.05)
 class World:
     """One seed's world."""
 
+    looks_over = False
+    """Whether the machine is looked over while the daemon is on."""
     has_channels = False
     """Whether what is told to people goes out."""
 
