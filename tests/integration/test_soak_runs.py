@@ -11,7 +11,7 @@ from tests.soak.light import soak_light
 from tests.soak.runs import MAY_GROW_KIB, Sample, faults, soak
 
 
-@pytest.mark.slow
+@pytest.mark.rare
 @pytest.mark.timeout(600)
 @pytest.mark.field_report("DMN-050")
 def test_dmn_050_a_real_daemon_that_has_done_four_runs_holds_what_it_held_after_two(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_dmn_050_a_real_daemon_that_has_done_four_runs_holds_what_it_held_after_
     assert samples[-1].folders_kib["runs"] > samples[0].folders_kib["runs"] > 0, "the sizes are real"
 
 
-@pytest.mark.slow
+@pytest.mark.rare
 @pytest.mark.timeout(600)
 @pytest.mark.field_report("DMN-050")
 def test_dmn_050_runs_that_leave_what_a_real_one_left_go_through_the_same_daemon(tmp_path: Path) -> None:

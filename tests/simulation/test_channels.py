@@ -23,7 +23,7 @@ def test_nothing_arrives_twice_in_dozens_of_seeds(seeds: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("seeds", ["51-250", "251-450"])
+@pytest.mark.parametrize("seeds", ["51-250", pytest.param("251-450", marks=pytest.mark.rare)])
 def test_nothing_arrives_twice_in_hundreds_of_seeds(seeds: str) -> None:
     done = many.start("--seeds", seeds, "--channels", "-v")
     assert done.returncode == 0, done.stdout[-2000:]

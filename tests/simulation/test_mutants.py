@@ -26,7 +26,9 @@ _TOLD = re.compile(r"^seed (?P<seed>\d+): .+ \| replay: script/soak --replay (?P
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", BY_NAME)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.rare if name in HIDES_NEAR else ()) for name in BY_NAME]
+)
 def test_a_planted_fault_is_found_by_an_invariant(name: str) -> None:
     first = HIDES_NEAR.get(name, 1)
     done = many.start("--mutant", name, "--seeds", f"{first}-{LAST}")

@@ -33,7 +33,8 @@ def run_pytest(
     module = folder / "test_made_up.py"
     module.write_text(source, encoding="utf-8")
     (folder / "pytest.ini").write_text(
-        "[pytest]\nmarkers =\n    covers(*ids): x\n    needs(binary, apt): x\n    slow: x\n", encoding="utf-8"
+        "[pytest]\nmarkers =\n    covers(*ids): x\n    needs(binary, apt): x\n    slow: x\n    rare: x\n",
+        encoding="utf-8",
     )
     plugins = [word for plugin in PLUGINS for word in ("-p", plugin)]
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""The pytest plugin that says at the end how many slow tests a short run left out."""
+"""The pytest plugin that says at the end how many tests a shorter run left out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-SHORT: Final = "not slow"
+SHORTER: Final = {"not slow and not rare": ("slow", "rare"), "not rare": ("rare",)}
+"""The expressions of `script/test`, and the marks of what each leaves out."""
 _COUNT: Final = "autopilot_left_out"
 
 
@@ -19,10 +20,11 @@ class LeftOut:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
+        self._marks = SHORTER.get(config.getoption("markexpr"), ())
         self._number = 0
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        self._number += sum(1 for item in items if item.get_closest_marker("slow"))
+        self._number += sum(1 for item in items if any(map(item.get_closest_marker, self._marks)))
 
     def pytest_sessionfinish(self) -> None:
         output = getattr(self._config, "workeroutput", None)
@@ -35,8 +37,9 @@ class LeftOut:
         self._number = max(self._number, told.get(_COUNT, 0))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._number and self._config.getoption("markexpr") == SHORT:
+        if self._number:
             terminalreporter.section("left out")
             terminalreporter.line(
-                f"{self._number} slow tests; the promises are proven with them alone: script/test --all"
+                f"{self._number} {' and '.join(self._marks)} tests; "
+                "the promises are proven with them alone: script/test --all"
             )

@@ -13,19 +13,16 @@ from typing import Final
 
 import pytest
 
-ANSWERS: Final = {
-    signal.SIGTERM: signal.SIG_DFL,
-    signal.SIGINT: signal.default_int_handler,
-    signal.SIGHUP: signal.SIG_DFL,
-}
+KEPT: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol() -> Generator[None, object, object]:
-    before = {number: signal.getsignal(number) for number in ANSWERS}
-    for number, answer in ANSWERS.items():
-        if before[number] is signal.SIG_IGN:
-            signal.signal(number, answer)
+    before = {number: signal.getsignal(number) for number in KEPT}
+    for number, handler in before.items():
+        if handler is signal.SIG_IGN:
+            is_raised = number == signal.SIGINT
+            signal.signal(number, signal.default_int_handler if is_raised else signal.SIG_DFL)
     try:
         return (yield)
     finally:

@@ -19,19 +19,28 @@ def test_quick():
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_slow(number):
     pass
+
+@pytest.mark.rare
+def test_rare():
+    pass
 """
-SAID = "3 slow tests; the promises are proven with them alone: script/test --all"
+LEFT = "; the promises are proven with them alone: script/test --all"
 
 
 @pytest.mark.parametrize("spread", [(), ("-n", "1")], ids=["alone", "by a worker"])
-def test_a_short_run_counts_the_slow_tests_that_it_left_out(tmp_path: Path, spread: tuple[str, ...]) -> None:
-    done = run_pytest(tmp_path, SOURCE, "-m", "not slow", *spread)
+@pytest.mark.parametrize(
+    ("marks", "said"), [("not slow and not rare", "4 slow and rare tests"), ("not rare", "1 rare tests")]
+)
+def test_a_shorter_run_counts_the_tests_that_it_left_out(
+    tmp_path: Path, spread: tuple[str, ...], marks: str, said: str
+) -> None:
+    done = run_pytest(tmp_path, SOURCE, "-m", marks, *spread)
     assert done.returncode == 0, done.stdout
-    assert SAID in done.stdout
+    assert said + LEFT in done.stdout
 
 
 @pytest.mark.parametrize("options", [(), ("-m", "slow")], ids=["all", "the slow ones"])
 def test_a_run_that_leaves_no_slow_test_out_says_nothing(tmp_path: Path, options: tuple[str, ...]) -> None:
     done = run_pytest(tmp_path, SOURCE, *options)
     assert done.returncode == 0, done.stdout
-    assert "slow tests;" not in done.stdout
+    assert LEFT not in done.stdout

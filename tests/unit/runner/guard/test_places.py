@@ -67,7 +67,13 @@ def test_a_link_to_a_protected_name_is_followed(desk: Desk) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        *(".opencode/plugin/x.js", "opencode.json", "opencode.jsonc", ".copilot/x", ".agents/skills/x/SKILL.md"),
+        *(
+            ".opencode/plugin/x.js",
+            "opencode.json",
+            "opencode.jsonc",
+            ".copilot/x",
+            ".agents/skills/x/SKILL.md",
+        ),
         *(".github/hooks/x.json", ".github/copilot/settings.json", ".github/mcp.json", ".github/agents/x.md"),
     ],
 )
