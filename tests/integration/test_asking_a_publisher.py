@@ -12,7 +12,7 @@ from autopilot.daemon import intake, question
 from autopilot.daemon.checkup import forge, remote, tracker
 from autopilot.daemon.delivery import trial
 from autopilot.schemas.errors import TransientError
-from autopilot.schemas.publication import ForgeCheckReport
+from autopilot.schemas.publication import ReachReport
 from autopilot.schemas.tracking import TrackerCheckSpec, TrackerSpec
 from tests.support.repo_traps import write_script
 from tests.support.scenes import REAL, limit, scene
@@ -45,12 +45,12 @@ def publisher(folder: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(sys, "executable", str(script))
 
 
-def asked(wall_s: float = 30.0) -> ForgeCheckReport | str:
+def asked(wall_s: float = 30.0) -> ReachReport | str:
     spec = TrackerSpec(kind="jira", name="jira", url="https://jira.example.org")
     return question.answer(
         "reach",
         lambda report, workdir: TrackerCheckSpec(report=report, workdir=workdir, tracker=spec),
-        ForgeCheckReport,
+        ReachReport,
         key="asked",
         clock=REAL,
         wall_s=wall_s,

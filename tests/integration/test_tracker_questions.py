@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.config.secrets import variable_for
-from autopilot.schemas.publication import ForgeCheckReport
+from autopilot.schemas.publication import ReachReport
 from autopilot.schemas.tracking import IssueReport, IssueSpec, TrackerCheckSpec, TrackerSpec
 from tests.support.gitcmd import git_environment
 from tests.support.jira import Jira, JiraIssue
@@ -81,7 +81,7 @@ def test_a_publisher_that_breaks_says_so_and_where(server: Jira, tmp_path: Path,
         said = read.message
     else:
         wanted = TrackerCheckSpec(report=spec.report, workdir=spec.workdir, tracker=spec.tracker)
-        looked = ForgeCheckReport.model_validate_json(asked("reach", wanted, tmp_path, jira=server.token))
+        looked = ReachReport.model_validate_json(asked("reach", wanted, tmp_path, jira=server.token))
         assert looked.code == "bug"
         said = looked.message
     assert re.fullmatch(r"it broke at workspace\.py:\d+: FileExistsError", said)
@@ -94,5 +94,5 @@ def test_what_the_token_may_is_reported(server: Jira, tmp_path: Path) -> None:
         workdir=tmp_path / "work",
         tracker=spec_for(server, tmp_path).tracker,
     )
-    report = ForgeCheckReport.model_validate_json(asked("reach", spec, tmp_path, jira=server.token))
+    report = ReachReport.model_validate_json(asked("reach", spec, tmp_path, jira=server.token))
     assert report.weaknesses == ("it may delete issues",)

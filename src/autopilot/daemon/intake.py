@@ -78,7 +78,7 @@ def _read(target: Target, clock: Clock) -> Issue:
             workdir=workdir,
             tracker=target.tracker,
             reference=target.number,
-            wall_s=ANSWER_S,
+            answer_s=ANSWER_S,
         ),
         IssueReport,
         key=f"read-{target.tracker.name}",

@@ -33,11 +33,11 @@ from autopilot.schemas.delivery import DeliverySpec
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
 from autopilot.schemas.publication import (
-    ForgeCheckReport,
     ForgeCheckSpec,
     PublishSpec,
     PullStateSpec,
     PushTrialSpec,
+    ReachReport,
 )
 from autopilot.schemas.tracking import IssueSpec, TrackerCheckSpec
 
@@ -167,8 +167,8 @@ def _reach(spec_file: Path, clock: Clock) -> None:
     _answer(spec, lambda folder: tracker_questions.look(spec, clock=clock, folder=folder), _unanswered)
 
 
-def _unanswered(code: str, what: str) -> ForgeCheckReport:
-    return ForgeCheckReport(code=code, message=what)
+def _unanswered(code: str, what: str) -> ReachReport:
+    return ReachReport(code=code, message=what)
 
 
 def _place(error: Exception) -> str:

@@ -12,7 +12,7 @@ from autopilot.publish import credential
 from autopilot.publish.forges import registry
 from autopilot.publish.heads import Heads
 from autopilot.schemas.errors import AutopilotError
-from autopilot.schemas.publication import ForgeCheckReport
+from autopilot.schemas.publication import ReachReport
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from autopilot.schemas.publication import ForgeCheckSpec
 
 
-def look(spec: ForgeCheckSpec, *, clock: Clock, folder: Path) -> ForgeCheckReport:
+def look(spec: ForgeCheckSpec, *, clock: Clock, folder: Path) -> ReachReport:
     """Ask the forge; an error on purpose becomes a report without an answer."""
-    git = Git(clock, scratch=folder / "git", timeout_s=spec.wall_s)
+    git = Git(clock, scratch=folder / "git", timeout_s=spec.answer_s)
     try:
         with credential.access(spec.forge.credential, folder, then="ask again: autopilot doctor") as access:
             heads = Heads(git, folder / "heads.git", spec.forge.push_url, access=access, mirror=None)
             with registry.open_forge(
-                spec.forge, access, clock=clock, shown=heads, timeout_s=spec.wall_s
+                spec.forge, access, clock=clock, shown=heads, timeout_s=spec.answer_s
             ) as forge:
-                return ForgeCheckReport(weaknesses=forge.weaknesses(spec.base))
+                return ReachReport(weaknesses=forge.weaknesses(spec.base))
     except AutopilotError as exc:
-        return ForgeCheckReport(code=exc.code, message=exc.what)
+        return ReachReport(code=exc.code, message=exc.what)

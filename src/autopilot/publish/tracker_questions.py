@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from autopilot.publish import credential
 from autopilot.publish.trackers.registry import open_tracker
 from autopilot.schemas.errors import AutopilotError, ConfigError, TransientError
-from autopilot.schemas.publication import ForgeCheckReport
+from autopilot.schemas.publication import ReachReport
 from autopilot.schemas.tracking import IssueReport
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def read_issue(spec: IssueSpec, *, clock: Clock, folder: Path) -> IssueReport:
     try:
         with (
             credential.access(spec.tracker.credential, folder, then=_THEN) as access,
-            open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.wall_s) as tracker,
+            open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.answer_s) as tracker,
         ):
             return IssueReport(issue=tracker.read(spec.reference))
     except TransientError as exc:
@@ -44,13 +44,13 @@ def unread(code: str, message: str, *, acts: Literal["nobody", "us"]) -> IssueRe
     return IssueReport(acts=acts, code=code, message=message, hint=hint)
 
 
-def look(spec: TrackerCheckSpec, *, clock: Clock, folder: Path) -> ForgeCheckReport:
+def look(spec: TrackerCheckSpec, *, clock: Clock, folder: Path) -> ReachReport:
     """Ask what the credential may do; an error on purpose becomes a report without an answer."""
     try:
         with (
             credential.access(spec.tracker.credential, folder, then=_THEN) as access,
-            open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.wall_s) as tracker,
+            open_tracker(spec.tracker, access, clock=clock, timeout_s=spec.answer_s) as tracker,
         ):
-            return ForgeCheckReport(weaknesses=tracker.weaknesses())
+            return ReachReport(weaknesses=tracker.weaknesses())
     except AutopilotError as exc:
-        return ForgeCheckReport(code=exc.code, message=exc.what)
+        return ReachReport(code=exc.code, message=exc.what)

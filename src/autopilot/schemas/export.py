@@ -19,7 +19,6 @@ from autopilot.schemas.delivery import DeliveryReport, DeliverySpec
 from autopilot.schemas.gate import GateRecord
 from autopilot.schemas.policy import Policy
 from autopilot.schemas.publication import (
-    ForgeCheckReport,
     ForgeCheckSpec,
     PublishRequest,
     PublishSpec,
@@ -28,6 +27,7 @@ from autopilot.schemas.publication import (
     PullStateSpec,
     PushTrialReport,
     PushTrialSpec,
+    ReachReport,
 )
 from autopilot.schemas.report import ReportManifest
 from autopilot.schemas.run import RunResult, RunSpec, VerifyResult, VerifySpec
@@ -42,7 +42,6 @@ EXPORTED: Mapping[str, type[BaseModel]] = {
     "checkup": Checkup,
     "delivery-report": DeliveryReport,
     "delivery-spec": DeliverySpec,
-    "forge-check-report": ForgeCheckReport,
     "forge-check-spec": ForgeCheckSpec,
     "gate-record": GateRecord,
     "hold": Hold,
@@ -56,6 +55,7 @@ EXPORTED: Mapping[str, type[BaseModel]] = {
     "pull-state-spec": PullStateSpec,
     "push-trial-report": PushTrialReport,
     "push-trial-spec": PushTrialSpec,
+    "reach-report": ReachReport,
     "report-manifest": ReportManifest,
     "run-result": RunResult,
     "run-spec": RunSpec,

@@ -223,11 +223,11 @@ class ForgeCheckSpec(Record):
     workdir: Path = Field(description="a private folder for one question at a time")
     forge: ForgeSpec
     base: str = Field(default="", description="the base branch; empty: the forge's default branch")
-    wall_s: Seconds = 20
+    answer_s: Seconds = Field(default=20, description="seconds that one answer, or one git call, may take")
 
 
-class ForgeCheckReport(Record):
-    """Out of `autopilot.publish check`. Without an answer, `code` and `message` say why."""
+class ReachReport(Record):
+    """Out of `autopilot.publish check` and `reach`. Without an answer, `code` and `message` say why."""
 
     report_version: Literal[1] = 1
     weaknesses: tuple[str, ...] = ()

@@ -48,7 +48,7 @@ class IssueSpec(Record):
     workdir: Path = Field(description="a private folder for one question at a time")
     tracker: TrackerSpec
     reference: str = Field(description="12, or PROJ-7")
-    wall_s: Seconds = 15
+    answer_s: Seconds = Field(default=15, description="seconds that one answer may take")
 
 
 class IssueReport(Record):
@@ -71,4 +71,4 @@ class TrackerCheckSpec(Record):
     report: Path
     workdir: Path = Field(description="a private folder for one question at a time")
     tracker: TrackerSpec
-    wall_s: Seconds = 15
+    answer_s: Seconds = Field(default=15, description="seconds that one answer may take")

@@ -11,7 +11,7 @@ from autopilot.config import secrets
 from autopilot.daemon.checkup.check import Check, ok, warning
 from autopilot.daemon.question import answer
 from autopilot.daemon.specs import forge_spec
-from autopilot.schemas.publication import ForgeCheckReport, ForgeCheckSpec
+from autopilot.schemas.publication import ForgeCheckSpec, ReachReport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,13 +48,13 @@ def _forge(repo: Repo, paths: Paths, clock: Clock) -> Check:
         lambda report, workdir: ForgeCheckSpec(
             report=report, workdir=workdir, forge=forge_spec(repo, paths), base=repo.base or ""
         ),
-        ForgeCheckReport,
+        ReachReport,
         key=f"doctor-{repo.name}",
         clock=clock,
         wall_s=_WALL_S,
     )
     if isinstance(told, str):
-        told = ForgeCheckReport(code="no-report", message=told)
+        told = ReachReport(code="no-report", message=told)
     if told.code:
         return warning(label, f"its rules and the token's reach are not known: {told.message}", _CURE)
     if told.weaknesses:

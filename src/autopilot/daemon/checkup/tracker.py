@@ -13,7 +13,7 @@ from autopilot.daemon.checkup.check import Check, blocked, ok, warning
 from autopilot.daemon.checkup.configured import credential
 from autopilot.daemon.issues import tracker_of, trackers
 from autopilot.daemon.question import answer
-from autopilot.schemas.publication import ForgeCheckReport
+from autopilot.schemas.publication import ReachReport
 from autopilot.schemas.tracking import TrackerCheckSpec
 
 if TYPE_CHECKING:
@@ -65,17 +65,17 @@ def _reach(spec: TrackerSpec, scene: Scene, limit: Limit, tickets: Sequence[str]
     return ok(label, f"its token may read and comment, and nothing else that {spec.kind} tells{told}")
 
 
-def _asked(spec: TrackerSpec, scene: Scene, limit: Limit) -> ForgeCheckReport:
+def _asked(spec: TrackerSpec, scene: Scene, limit: Limit) -> ReachReport:
     told = answer(
         "reach",
         lambda report, workdir: TrackerCheckSpec(report=report, workdir=workdir, tracker=spec),
-        ForgeCheckReport,
+        ReachReport,
         key=f"doctor-{spec.name}",
         clock=scene.clock,
         wall_s=_WALL_S,
         should_stop=limit.should_stop,
     )
-    return ForgeCheckReport(code="tracker-silent", message=told) if isinstance(told, str) else told
+    return ReachReport(code="tracker-silent", message=told) if isinstance(told, str) else told
 
 
 def _came_from(spec: TrackerSpec, tickets: Sequence[Ticket], scene: Scene) -> tuple[str, ...]:
