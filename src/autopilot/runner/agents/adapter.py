@@ -51,8 +51,8 @@ class Launch:
     """How to start the agent. `passes` names variables of ours that it alone may see.
 
     `files` are written before the start, and are the agent's to read, as is what is there already and named
-    in `readable`; what it may write beside its worktree is in `writable`. It is started in `cwd`, a folder that
-    is there by then; None: in its worktree.
+    in `readable`; what it may write beside its worktree is in `writable`. It is started in `cwd`, a folder
+    that is there by then; None: in its worktree.
     """
 
     argv: tuple[str, ...]

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.agents.adapter import Launch
 from autopilot.runner.agents.kind import Kind
-from autopilot.runner.agents.opencode_profile import NO_LIBRARY, QUIET, config_text, configured_by, plugin_text
+from autopilot.runner.agents.opencode_profile import (
+    NO_LIBRARY,
+    QUIET,
+    config_text,
+    configured_by,
+    plugin_text,
+)
 from autopilot.runner.agents.opencode_provider import PROVIDERS, provider_of
 from autopilot.runner.agents.opencode_stream import OpencodeStream
 from autopilot.runner.agents.release import Need, Release
@@ -50,7 +56,7 @@ class OpencodeAgent:
     def launch(self, order: Order) -> Launch:
         """Ask for the event stream, under a configuration of ours in folders of its own.
 
-        It is started outside of the worktree, whose `tsconfig.json` could put another file in our plugin's place.
+        It is started outside of the worktree, whose `tsconfig.json` could put a file in our plugin's place.
 
         Raises:
             ConfigError: the provider of its model is not known, or the repository has plugins of its own.

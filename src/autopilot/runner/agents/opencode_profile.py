@@ -19,8 +19,8 @@ _FILE_TOOLS = ("edit", "glob", "grep", "read", "todowrite")
 _SHELL = "bash"
 QUIET: Mapping[str, str] = MappingProxyType(
     {
-        # Nothing of the repository is heeded: no settings, agents, commands or servers. Its plugins are loaded
-        # all the same, hence `configured_by`.
+        # Nothing of the repository is heeded: no settings, agents, commands or servers. Its plugins are
+        # loaded all the same, hence `configured_by`.
         "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
         "OPENCODE_DISABLE_CLAUDE_CODE": "1",
         "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
