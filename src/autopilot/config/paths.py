@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Final
 
 PRIVATE_DIR_MODE = 0o700
+_MARK_CHARS = 8
 
 # What lies in a run's folder, where daemon, runner and publisher meet.
 SPEC_FILE = "spec.json"
@@ -118,6 +119,12 @@ class Paths:
     def worktree(self, ticket_id: str) -> Path:
         """Name the ticket's worktree."""
         return self.worktrees / ticket_id
+
+    def mark(self, name: str) -> str:
+        """Name a child and the mark of its tree; another daemon on this machine must have another."""
+        import hashlib
+
+        return f"{name}-{hashlib.sha256(str(self.state).encode()).hexdigest()[:_MARK_CHARS]}"
 
     def ensure(self) -> Paths:
         """Make the folders that are missing, private to this user.

@@ -95,13 +95,11 @@ def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
         cwd=spec_file.parent,
         env=publisher_environment(key),
         output=spec_file.parent / "inquiry.log",
-        order=Order(
-            key=key,
+        order=side_order(
+            key,
             journal=spec_file.parent / PUBLISH_EVENTS_FILE,
-            fence=0,
             wall_s=spec.wall_s + spec.kill_grace_s + BACKSTOP_MARGIN_S,
             grace_s=spec.kill_grace_s,
-            keep_awake=_without_lock,
         ),
     )
 
@@ -121,13 +119,11 @@ def checkup_launch(key: str, report: Path) -> Launch:
         cwd=report.parent,
         env={**environ.current(), **_own_code(), RUN_ID_VARIABLE: key},
         output=report.with_suffix(".log"),
-        order=Order(
-            key=key,
+        order=side_order(
+            key,
             journal=report.with_suffix(".events.jsonl"),
-            fence=0,
             wall_s=CHECKUP_S,
             grace_s=CHECKUP_GRACE_S,
-            keep_awake=_without_lock,
         ),
     )
 
@@ -143,13 +139,11 @@ def clean_up_launch(shop: Shop, key: str, what: str) -> Launch:
             base, home=_home(base), extra={**environ.UNATTENDED, **_own_code(), RUN_ID_VARIABLE: key}
         ),
         output=paths.logs / CLEAN_UP_OUTPUT_FILE,
-        order=Order(
-            key=key,
+        order=side_order(
+            key,
             journal=paths.state / "gc-events.jsonl",
-            fence=0,
             wall_s=CLEAN_UP_S,
             grace_s=shop.settings.timeouts.kill_grace_s,
-            keep_awake=_without_lock,
         ),
     )
 
@@ -163,6 +157,11 @@ def publisher_order(shop: Shop, publication_id: str, *, fence: int) -> Order:
     """Say how a publisher is watched, also one that an earlier daemon started."""
     journal = publish_dir(shop.paths, publication_id) / PUBLISH_EVENTS_FILE
     return _order(shop, publication_id, journal=journal, fence=fence)
+
+
+def side_order(key: str, *, journal: Path, wall_s: float, grace_s: float) -> Order:
+    """Say how a child beside the tickets is watched: it has no fence, and the machine may sleep meanwhile."""
+    return Order(key=key, journal=journal, fence=0, wall_s=wall_s, grace_s=grace_s, keep_awake=_without_lock)
 
 
 def backstop_s(limits: Limits) -> float:

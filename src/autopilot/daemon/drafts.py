@@ -6,7 +6,6 @@ Must not ask the forge itself, and must take nothing but a certain answer: anyth
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
@@ -103,7 +102,7 @@ class Drafts:
                 self._ask(shop, repo)
 
     def _ask(self, shop: Shop, repo: str) -> None:
-        key, is_first = _key(shop, repo), repo not in self._asked_ms
+        key, is_first = shop.paths.mark(f"drafts-{repo}"), repo not in self._asked_ms
         self._asked_ms[repo] = shop.now_ms()
         if is_first:
             self._supervisor.sweep(key, None)  # an earlier daemon's, if it was killed
@@ -206,9 +205,3 @@ def _write(shop: Shop, repo: str, spec: PullStateSpec) -> Path:
     spec.report.unlink(missing_ok=True)
     write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1).encode())
     return folder / SPEC_FILE
-
-
-def _key(shop: Shop, repo: str) -> str:
-    """Name the child and the mark of its tree; another daemon on this machine must have another."""
-    place = hashlib.sha256(str(shop.paths.state).encode()).hexdigest()[:8]
-    return f"drafts-{repo}-{place}"

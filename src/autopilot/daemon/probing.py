@@ -7,7 +7,6 @@ not look. Source: docs/decisions/0148.
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -130,7 +129,7 @@ class Probing:
 
     def _look(self, shop: Shop) -> None:
         self._asked_s = shop.clock.elapsed_s()
-        key = _key(shop)
+        key = shop.paths.mark("checkup")
         folder = shop.paths.state / _FOLDER
         try:
             make_folder(folder)
@@ -171,8 +170,3 @@ class Probing:
 
 def _report(shop: Shop) -> Path:
     return shop.paths.state / _FOLDER / "look.json"
-
-
-def _key(shop: Shop) -> str:
-    """Name the child and the mark of its tree; another daemon on this machine must have another."""
-    return f"checkup-{hashlib.sha256(str(shop.paths.state).encode()).hexdigest()[:8]}"

@@ -222,6 +222,22 @@ class TestRestart:
         assert errands.states() == ["unsure"]
         assert not errands.supervisor.launches
 
+    @pytest.mark.parametrize(("has_mark", "state"), [(True, "unsure"), (False, "failed")])
+    def test_one_whose_channel_has_no_table_any_more_is_judged_by_its_mark_all_the_same(
+        self, make_errands: Make, has_mark: bool, state: str
+    ) -> None:
+        errands = make_errands()
+        errands.morning()
+        if has_mark:
+            errands.specs()[0].mark.write_text("1-1\n")
+        errands.stage.paths.config_file.write_text("")
+        errands.restart()
+        errands.loop.tick()
+        errands.stage.clock.advance(HOUR_S)
+        errands.loop.tick()
+        assert errands.states() == [state]
+        assert not errands.supervisor.launches
+
     def test_its_report_counts_more_than_the_mark(self, make_errands: Make) -> None:
         errands = make_errands()
         errands.morning()

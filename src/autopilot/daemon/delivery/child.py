@@ -5,21 +5,21 @@ Must not keep the machine awake for it.
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
-from autopilot.daemon.children import BACKSTOP_MARGIN_S, publisher_environment, publisher_question
+from autopilot.daemon.children import (
+    BACKSTOP_MARGIN_S,
+    publisher_environment,
+    publisher_question,
+    side_order,
+)
 from autopilot.daemon.supervisor import Launch
-from autopilot.daemon.watch import Order
 from autopilot.schemas.delivery import ChannelSpec
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from autopilot.config.proc import ProcessId
-    from autopilot.launchd.awake import AwakeLock
     from autopilot.schemas.delivery import DeliverySpec
 
 _TRACKER_S = 120.0
@@ -33,13 +33,11 @@ def launch(key: str, spec: DeliverySpec, spec_file: Path) -> Launch:
         cwd=spec_file.parent,
         env=publisher_environment(key),
         output=spec_file.parent / "delivery.log",
-        order=Order(
-            key=key,
+        order=side_order(
+            key,
             journal=spec_file.parent / PUBLISH_EVENTS_FILE,
-            fence=0,
             wall_s=limit_s(spec) + spec.kill_grace_s + BACKSTOP_MARGIN_S,
             grace_s=spec.kill_grace_s,
-            keep_awake=_without_lock,
         ),
     )
 
@@ -47,8 +45,3 @@ def launch(key: str, spec: DeliverySpec, spec_file: Path) -> Launch:
 def limit_s(spec: DeliverySpec) -> float:
     """Give the seconds that it may take."""
     return spec.to.limit_s if isinstance(spec.to, ChannelSpec) else _TRACKER_S
-
-
-def _without_lock(process: ProcessId) -> AbstractContextManager[AwakeLock | None]:
-    del process
-    return nullcontext()

@@ -24,10 +24,11 @@ from autopilot.schemas.errors import StaleTransitionError, TransientError
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
+    from autopilot.daemon.delivery.waiting import Places
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.store.deliveries import Delivery
     from autopilot.daemon.supervisor import Supervisor
-    from autopilot.schemas.delivery import DeliverySpec
+    from autopilot.schemas.delivery import ChannelSpec, IssueTarget
 
 MAX_AT_ONCE = 2
 MOST_TRIES = 12
@@ -40,7 +41,7 @@ class _Errand:
     """What one child was started for."""
 
     key: str
-    spec: DeliverySpec
+    places: Places
     seen: Delivery
 
 
@@ -82,10 +83,12 @@ class Courier:
                 seen = self._left_over(shop, seen)
             if seen.state != "waiting":
                 return
-            if why := waiting.unwanted(shop, seen):
+            to = waiting.target(shop, seen)
+            why = waiting.unwanted(shop.settings, seen, to)
+            if why or to is None:
                 _ended(shop, seen, "failed", code="not-wanted", reason=why)
             elif seen.not_before_ms <= shop.now_ms() and len(self._under_way) < MAX_AT_ONCE:
-                self._send(shop, seen)
+                self._send(shop, seen, to)
         except StaleTransitionError:
             return  # it changed meanwhile: the next look sees how
         except (OSError, SpawnError) as error:
@@ -93,14 +96,13 @@ class Courier:
 
     def _left_over(self, shop: Shop, seen: Delivery) -> Delivery:
         """Judge what an earlier daemon was sending; its child may live, and is ended first."""
-        key, spec = waiting.key(shop, seen), waiting.spec(shop, seen)
-        self._supervisor.sweep(key, None)
-        return _judged(shop, seen, spec, "the daemon ended meanwhile")
+        self._supervisor.sweep(_key(shop, seen), None)
+        return _judged(shop, seen, waiting.places_of(shop.paths, seen), "the daemon ended meanwhile")
 
-    def _send(self, shop: Shop, seen: Delivery) -> None:
+    def _send(self, shop: Shop, seen: Delivery, to: ChannelSpec | IssueTarget) -> None:
         under_way = deliveries.begin(shop.store, seen)
-        spec = waiting.spec(shop, under_way)
-        key = waiting.key(shop, under_way)
+        spec = waiting.spec(shop, under_way, to)
+        key = _key(shop, under_way)
         try:
             make_folder(spec.report.parent)
             spec.report.unlink(missing_ok=True)
@@ -110,7 +112,7 @@ class Courier:
         except (OSError, SpawnError) as error:
             _put_off(shop, under_way, "not-started", str(error))
             return
-        self._under_way[seen.id] = _Errand(key, spec, under_way)
+        self._under_way[seen.id] = _Errand(key, waiting.places_of(shop.paths, under_way), under_way)
         logger("daemon").debug(Event.DELIVERY_STARTED, delivery=seen.id, channel=seen.channel)
 
     def _take_up(self, shop: Shop, errand: _Errand) -> None:
@@ -118,18 +120,22 @@ class Courier:
         watch = self._supervisor.get(errand.key)
         if watch is None or watch.ending is None:
             return
-        _judged(shop, errand.seen, errand.spec, watch.ending.told)
+        _judged(shop, errand.seen, errand.places, watch.ending.told)
         del self._under_way[errand.seen.id]
         self._supervisor.forget(errand.key)
 
 
-def _judged(shop: Shop, seen: Delivery, spec: DeliverySpec, told: str) -> Delivery:
+def _key(shop: Shop, seen: Delivery) -> str:
+    return shop.paths.mark(f"deliver-{seen.id}")
+
+
+def _judged(shop: Shop, seen: Delivery, places: Places, told: str) -> Delivery:
     """Write down what the report says, or, without one, what the mark says."""
-    report = _report(spec)
-    if report is None and waiting.may_be_sent(spec) and seen.kind == "issue":
+    report = _report(places)
+    if report is None and waiting.may_be_sent(places) and seen.kind == "issue":
         # Its publisher finds the mark, sends nothing, and looks whether the comment is there.
         return _put_off(shop, seen, "interrupted", f"{told}: it is looked for")
-    if report is None and waiting.may_be_sent(spec):
+    if report is None and waiting.may_be_sent(places):
         return _ended(shop, seen, "unsure", code="interrupted", reason=f"{told}: it may have been sent")
     if report is None:
         return _put_off(shop, seen, "interrupted", f"{told}; nothing was sent")
@@ -149,22 +155,22 @@ def _judged(shop: Shop, seen: Delivery, spec: DeliverySpec, told: str) -> Delive
             assert_never(report.outcome)
 
 
-def _report(spec: DeliverySpec) -> DeliveryReport | None:
+def _report(places: Places) -> DeliveryReport | None:
     """Read what this very try told; None where it told nothing.
 
     Raises:
         TransientError: `reading-short`: nothing can be read now, so that nobody can say what it told.
     """
     try:
-        report = DeliveryReport.model_validate_json(read_plain(spec.report, max_bytes=_MAX_REPORT_BYTES))
+        report = DeliveryReport.model_validate_json(read_plain(places.report, max_bytes=_MAX_REPORT_BYTES))
     except UnreadableError as exc:
         if exc.is_our_want:
             hint = "nothing to do: it is read again"
-            raise TransientError("reading-short", f"{spec.report.name}: {exc}", hint=hint) from exc
+            raise TransientError("reading-short", f"{places.report.name}: {exc}", hint=hint) from exc
         return None
     except ValidationError:
         return None
-    return report if report.id == spec.id else None
+    return report if report.id == places.id else None
 
 
 def _put_off(shop: Shop, seen: Delivery, code: str, reason: str, *, hint: str = "") -> Delivery:

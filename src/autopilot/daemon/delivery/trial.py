@@ -34,7 +34,7 @@ def tried(settings: Settings, paths: Paths, clock: Clock) -> Iterator[Check]:
 
 
 def _sent(name: str, settings: Settings, paths: Paths, clock: Clock) -> DeliveryReport:
-    test_id, to = f"test-{name}", waiting.channel_spec(settings, name)
+    test_id, to = f"test-{name}", waiting.channel_spec(name, settings.channels[name])
     told = answer(
         "deliver",
         lambda report, workdir: DeliverySpec(

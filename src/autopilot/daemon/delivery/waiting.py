@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
+    from autopilot.config.channel import Channel
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
     from autopilot.daemon.shop import Shop
@@ -32,6 +33,15 @@ REPORT_FILE = "report.json"
 MARK_FILE = "mark"
 _DAY_MS = 24 * 3600 * MS_PER_S
 _NAME_CHARS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where one try tells how it went, and by which name."""
+
+    id: str
+    report: Path
+    mark: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,16 +104,14 @@ def digest_waits(shop: Shop, day: str) -> Callable[[Unit], None] | None:
     return work
 
 
-def unwanted(shop: Shop, seen: Delivery) -> str:
-    """Say why it is not to be sent any more; empty while it is."""
-    settings = shop.settings
+def unwanted(settings: Settings, seen: Delivery, to: ChannelSpec | IssueTarget | None) -> str:
+    """Say why it is not to be sent any more; empty while it is, which it never is with nowhere to go."""
     match seen.kind:
         case "issue" if not settings.report_issue_updates:
             return "report_issue_updates was turned off"
         case "issue":
-            is_told = isinstance(_to(shop, seen), IssueTarget)
-            return "" if is_told else f"no tracker is configured for {seen.channel} any more"
-        case "digest" | "draft" if seen.channel not in settings.report_channels:
+            return "" if to is not None else f"no tracker is configured for {seen.channel} any more"
+        case "digest" | "draft" if to is None or seen.channel not in settings.report_channels:
             return "the channel is not in report_channels any more"
         case "draft" if not settings.report_drafts:
             return "report_drafts was turned off"
@@ -113,15 +121,15 @@ def unwanted(shop: Shop, seen: Delivery) -> str:
             assert_never(seen.kind)
 
 
-def spec(shop: Shop, seen: Delivery) -> DeliverySpec:
-    """Say what a publisher is to do; of a channel that is gone nothing but the places counts."""
-    folder = folder_of(shop.paths, seen)
+def spec(shop: Shop, seen: Delivery, to: ChannelSpec | IssueTarget) -> DeliverySpec:
+    """Say what a publisher is to do."""
+    places = places_of(shop.paths, seen)
     return DeliverySpec(
-        id=f"{seen.id}-{seen.tries}",
-        report=folder / REPORT_FILE,
-        workdir=folder / "work",
-        mark=folder / MARK_FILE,
-        to=_to(shop, seen),
+        id=places.id,
+        report=places.report,
+        workdir=places.report.with_name("work"),
+        mark=places.mark,
+        to=to,
         text=seen.text,
         roots=roots(shop.paths),
         kill_grace_s=shop.settings.timeouts.kill_grace_s,
@@ -129,33 +137,31 @@ def spec(shop: Shop, seen: Delivery) -> DeliverySpec:
     )
 
 
-def _to(shop: Shop, seen: Delivery) -> ChannelSpec | IssueTarget:
-    """Say where it goes, by the configuration as it is now."""
+def target(shop: Shop, seen: Delivery) -> ChannelSpec | IssueTarget | None:
+    """Say where it goes, by the configuration as it is now; None where there is no such place any more."""
     if seen.kind != "issue":
-        return channel_spec(shop.settings, seen.channel)
+        known = shop.settings.channels.get(seen.channel)
+        return None if known is None else channel_spec(seen.channel, known)
     with shop.store.read() as conn:
         about = queries_runs.publication(conn, seen.subject.partition(" ")[2])
         ticket = None if about is None else queries_tickets.ticket(conn, about.ticket_id)
     if about is None or about.pr_url is None or ticket is None:
-        return ChannelSpec(name=seen.channel, kind="command")
-    target = tracker_of(shop.settings, ticket.source_key, ticket.repo)
-    if target is None:
-        return ChannelSpec(name=seen.channel, kind="command")
-    return IssueTarget(tracker=target.tracker, reference=target.number, known_by=about.pr_url)
+        return None
+    found = tracker_of(shop.settings, ticket.source_key, ticket.repo)
+    if found is None:
+        return None
+    return IssueTarget(tracker=found.tracker, reference=found.number, known_by=about.pr_url)
 
 
-def channel_spec(settings: Settings, name: str) -> ChannelSpec:
+def channel_spec(name: str, channel: Channel) -> ChannelSpec:
     """Give a channel as a publisher is told of it."""
-    known = settings.channels.get(name)
-    if known is None:
-        return ChannelSpec(name=name, kind="command")
     return ChannelSpec(
         name=name,
-        kind=known.kind,
-        argv=known.argv,
-        credential=known.credential or "",
-        format=known.form,
-        limit_s=known.limit_s,
+        kind=channel.kind,
+        argv=channel.argv,
+        credential=channel.credential or "",
+        format=channel.form,
+        limit_s=channel.limit_s,
     )
 
 
@@ -170,15 +176,15 @@ def folder_of(paths: Paths, seen: Delivery) -> Path:
     return paths.deliveries / f"{seen.kind}-{known_by}"
 
 
-def key(shop: Shop, seen: Delivery) -> str:
-    """Name the child and the mark of its tree; another daemon on this machine must have another."""
-    place = hashlib.sha256(str(shop.paths.state).encode()).hexdigest()[:8]
-    return f"deliver-{seen.id}-{place}"
+def places_of(paths: Paths, seen: Delivery) -> Places:
+    """Say where its last try tells how it went, wherever it was to go."""
+    folder = folder_of(paths, seen)
+    return Places(f"{seen.id}-{seen.tries}", folder / REPORT_FILE, folder / MARK_FILE)
 
 
-def may_be_sent(told: DeliverySpec) -> bool:
+def may_be_sent(places: Places) -> bool:
     """Tell by the mark whether a try that told nothing may have sent something."""
-    return told.mark.exists()
+    return places.mark.exists()
 
 
 def _wanted(conn: Connection, one: Publication, settings: Settings) -> Iterator[_Wanted]:

@@ -5,7 +5,6 @@ Must not clean up itself: the loop's thread never waits for a disk.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -72,7 +71,7 @@ class Cleaner:
             schedules.settle(shop.store, due)
         if now_ms < self._not_before_ms <= now_ms + _LAST_WAIT_S * MS_PER_S:
             return min(due.next_ms, self._not_before_ms)
-        key = f"gc-{hashlib.sha256(str(shop.paths.state).encode()).hexdigest()[:8]}"
+        key = shop.paths.mark("gc")
         if due.is_open:
             if not self._turns.take(shop, SCHEDULE):
                 return min(due.next_ms, self._turns.look_ms(shop, SCHEDULE))
