@@ -23,7 +23,7 @@ from autopilot.schemas.machine import State
 from tests.support.clock import FakeClock
 from tests.support.mortality import EVERY_MANNER, Mortality, Plan, mortal_house
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 MANNERS: Final = tuple(
     manner for manner in EVERY_MANNER if manner != "before" or os.environ.get("CRASHES") == "all"

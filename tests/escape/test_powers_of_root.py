@@ -42,12 +42,12 @@ NOT_HERE: Final = {
         "this kernel has no such file system"
     ),
 }
-_PATIENCE_S: Final = 300.0
+_PATIENCE_S: Final = 900.0
 _AS_ROOT: Final = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(400),
+    pytest.mark.timeout(1000),
     pytest.mark.needs(binary=KERNEL_PROGRAM, apt="user-mode-linux"),
 ]
 

@@ -13,7 +13,7 @@ from tests.support.other_kernel.machine import facts
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.timeout(1000),
+    pytest.mark.timeout(2000),
     pytest.mark.needs(binary="linux.uml", apt="user-mode-linux"),
     pytest.mark.needs(binary="systemctl", apt="systemd"),
     pytest.mark.needs(binary="dbus-cleanup-sockets", apt="dbus"),

@@ -24,7 +24,7 @@ from tests.support.quick import QUICK
 from tests.support.wait import PATIENT_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 BRIEF_S = 0.01
 LASTING = frozenset({"published", "parked", "failed", "cancelled"})
 """States that a ticket does not leave by itself."""

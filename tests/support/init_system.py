@@ -25,7 +25,7 @@ from tests.support.wait import wait_until
 UID, GID = os.getuid() or 4242, os.getgid() or 4242
 """Its one user: who runs the tests, or somebody where that is root."""
 NAME = "nightshift"
-PATIENCE_S = 60.0
+PATIENCE_S = 180.0
 _SYSTEMD = "/lib/systemd/systemd"
 _RUNTIME = f"/run/user/{UID}"
 

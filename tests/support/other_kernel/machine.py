@@ -25,7 +25,7 @@ from tests.support.tree import ROOT
 
 _KERNEL = "linux.uml"
 _BOOT = Path(__file__).with_name("boot.sh")
-_PATIENCE_S = 900.0
+_PATIENCE_S = 1800.0
 _AS_ROOT = () if os.geteuid() == 0 else ("sudo", "--non-interactive")
 
 
