@@ -25,7 +25,7 @@ from autopilot.schemas.publication import PublishOutcome
 from tests.compat.samples import BACKUP, DELIVERY, FULL, SLEEP, STATES
 from tests.support import queue, words
 from tests.support.clock import FakeClock
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.tree import ROOT
 
 SAMPLES = sorted((ROOT / "tests" / "compat").glob("store-*.sql"))

@@ -19,7 +19,7 @@ import pytest
 from autopilot.config.clock import SystemClock
 from autopilot.daemon.store import copies, migrate
 from autopilot.daemon.store.engine import open_store
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.tree import ROOT
 
 SAMPLES = ROOT / "tests" / "compat"

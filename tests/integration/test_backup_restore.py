@@ -19,7 +19,7 @@ from autopilot.schemas.machine import State
 from tests.support import queue
 from tests.support.cli import Cli
 from tests.support.clock import FakeClock
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 
 SIDECARS = ("-wal", "-shm")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.schemas.errors import ExitCode
-from tests.support import order
+from tests.support import in_order
 from tests.support.cli import Cli, fill
 from tests.support.shop import CONFIG
 
@@ -21,7 +21,7 @@ def cli(tmp_path: Path) -> Iterator[Cli]:
     made = Cli(tmp_path / "my home", config=CONFIG)
     yield made
     store = made.store()
-    order.assert_in_order(store)
+    in_order.assert_in_order(store)
     store.close()
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from autopilot.runner.network import broker
 from autopilot.runner.network.refused import Refused
-from tests.support.desk import (
+from tests.support.broker_desk import (
     HERE,
     REAL,
     WORD,

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.support.desk import (
+from tests.support.broker_desk import (
     OK,
     SSE,
     MakeDesk,

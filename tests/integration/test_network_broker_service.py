@@ -9,7 +9,7 @@ import pytest
 
 from autopilot.config.outward import Outward, Proxy
 from autopilot.runner.network.carried import Carried
-from tests.support.desk import (
+from tests.support.broker_desk import (
     OK,
     SSE,
     MakeDesk,

@@ -17,7 +17,7 @@ from autopilot.runner.network.names import Target
 from autopilot.runner.network.outlet import Gate, Outlet
 from autopilot.runner.network.plan import agent_policy, service
 from autopilot.schemas.network import NetworkSpec
-from tests.support.desk import rest_of
+from tests.support.broker_desk import rest_of
 from tests.support.host_proxy import HostProxy
 from tests.support.small_net import Pages, SmallNet, talk
 from tests.support.town import tunnel

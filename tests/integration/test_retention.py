@@ -22,7 +22,7 @@ from autopilot.schemas.run import Outcome
 from autopilot.schemas.units import MS_PER_S
 from tests.support import queue
 from tests.support.clock import FakeClock
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.past import DAY_S, clear, counts, staged
 from tests.support.shop import Stage
 

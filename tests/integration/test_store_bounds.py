@@ -24,8 +24,8 @@ from autopilot.schemas.publication import PublishOutcome
 from autopilot.schemas.run import Outcome, Usage
 from tests.support import queue, words
 from tests.support.clock import FakeClock
+from tests.support.in_order import assert_in_order
 from tests.support.night import Night, Play, is_at_rest
-from tests.support.order import assert_in_order
 from tests.support.words import USD
 
 # The ceilings are out of the way, so that the counters alone must hold.

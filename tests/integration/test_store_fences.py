@@ -32,7 +32,7 @@ from autopilot.schemas.run import Outcome
 from autopilot.schemas.ticket import Ticket
 from tests.support import queue, words
 from tests.support.clock import FakeClock
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 
 PARK = Park(WaitingFor.BREAKER, "it is late", "")
 ENDS: dict[str, RunDecision] = {

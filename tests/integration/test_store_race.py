@@ -18,7 +18,7 @@ from autopilot.daemon.store import queries_host, queries_tickets
 from autopilot.daemon.store.engine import Store
 from autopilot.schemas.machine import State
 from tests.support import queue, racer
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.queue import ROOMY
 from tests.support.wait import wait_until
 from tests.support.words import USD

@@ -30,7 +30,7 @@ from autopilot.schemas.run import Outcome, RunResult
 from autopilot.schemas.ticket import Ticket
 from tests.support import queue, words
 from tests.support.clock import FakeClock
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.queue import ROOMY
 
 PARKING = Park(WaitingFor.QUESTIONS, "asks", "answer it", ("Why?",))

@@ -36,7 +36,7 @@ from autopilot.schemas.machine import State
 from autopilot.schemas.ticket import Ticket
 from tests.support import queue
 from tests.support.clock import FakeClock
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.stale_actors import ENDS_PUBLICATION, ENDS_RUN, MOVES, PLAUSIBLE, STARTS, Seen
 
 MOST_TICKETS = 2

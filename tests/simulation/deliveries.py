@@ -8,7 +8,7 @@ from sqlite3 import Row
 from typing import TYPE_CHECKING
 
 from autopilot.schemas.publication import PublishOutcome
-from tests.support.order import ticket_of
+from tests.support.in_order import ticket_of
 
 if TYPE_CHECKING:
     from tests.simulation.world import World

@@ -14,8 +14,8 @@ import pytest
 from autopilot.runner.guard.selftest import client_command
 from autopilot.runner.guard.service import GuardService
 from autopilot.schemas.run import RunResult, RunSpec
+from tests.support.broker_desk import Desk, MakeDesk
 from tests.support.cell_clients import CLAUDE, CODEX, KEY, Client
-from tests.support.desk import Desk, MakeDesk
 from tests.support.fixtures import MakeModel
 from tests.support.repos import Repo, make_repo
 from tests.support.runs import Host, events_of, run_here

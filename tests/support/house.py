@@ -19,7 +19,7 @@ from autopilot.schemas.events import Event
 from tests.support import canary, records, template
 from tests.support.daemon import PATIENCE_S, RUN_DAEMON, Daemon
 from tests.support.gitcmd import git
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.reach import reaches_out
 from tests.support.repos import Repo, make_repo
 from tests.support.wait import wait_until

@@ -23,7 +23,7 @@ from tests.support.agents import Agent
 from tests.support.daemon import LASTING, PATIENCE_S, Daemon
 from tests.support.forge.server import Forge
 from tests.support.gitcmd import git
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.reach import OPEN, reaches_out
 from tests.support.repos import Repo
 from tests.support.toml_text import toml_text

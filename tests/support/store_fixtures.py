@@ -23,9 +23,9 @@ def clock() -> FakeClock:
 @pytest.fixture
 def store(tmp_path: Path, clock: FakeClock) -> Iterator[Store]:
     """A new store, switched on; every invariant must hold at the end."""
-    from tests.support import order, queue  # a test without a store must not pay for SQLAlchemy
+    from tests.support import in_order, queue  # a test without a store must not pay for SQLAlchemy
 
     opened = queue.new_store(tmp_path, clock)
     yield opened
-    order.assert_in_order(opened)
+    in_order.assert_in_order(opened)
     opened.close()

@@ -33,7 +33,7 @@ from autopilot.schemas.errors import StaleTransitionError
 from autopilot.schemas.machine import State, Trigger
 from tests.bench.house import complete, folder, store_of
 from tests.bench.measure import Bench, Finding, Row, Scale
-from tests.support import order, queue
+from tests.support import in_order, queue
 
 _ROW = "storm"
 _SEED = 20
@@ -170,7 +170,7 @@ def _count_ours(place: Path, items: int) -> Toll:
             claimed = Claim(run.ticket, run.attempt)
             queue.end(store, claimed, queue.lost(claimed), rules=rules)
         _work_ours(place, place / "notes-last")
-        order.assert_in_order(store)
+        in_order.assert_in_order(store)
         with store.read() as conn:
             tickets = queries_tickets.tickets(conn)
             passes = Counter(

@@ -23,7 +23,7 @@ from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import CONTENTION_CODES, Outcome
 from tests.support import queue
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.shop import Stage
 
 REST_S = 1800

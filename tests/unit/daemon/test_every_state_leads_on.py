@@ -24,7 +24,7 @@ from autopilot.schemas.machine import FINAL_STATES, MOVES, State, WaitingFor
 from autopilot.schemas.publication import PublishOutcome
 from autopilot.schemas.run import Outcome, Usage
 from tests.support import queue
-from tests.support.order import assert_in_order
+from tests.support.in_order import assert_in_order
 from tests.support.shop import Stage
 
 LONGEST_S = 1800.0

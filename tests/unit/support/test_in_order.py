@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from autopilot.schemas.ids import branch_name
-from tests.support.order import ticket_of
+from tests.support.in_order import ticket_of
 
 
 @pytest.mark.parametrize("title", ["Mend it", "Another title", "t-9-x"])
