@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from autopilot.config import environ, proc
 from autopilot.config.gitfault import GitError, classify
+from autopilot.config.outward import past_here
 from autopilot.config.paths import PRIVATE_DIR_MODE
 
 if TYPE_CHECKING:
@@ -207,6 +208,7 @@ class Git:
         return {
             "PATH": environ.search_path(base),
             **kept,
+            **past_here(kept),
             **_ALWAYS,
             **isolated,
             "GIT_CEILING_DIRECTORIES": str(self.scratch.resolve()),

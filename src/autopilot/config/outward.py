@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _DEFAULT_PORT = 80
+_HERE = ("localhost", "127.0.0.1", "::1", "127.0.0.0/8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,16 @@ def outward(environment: Mapping[str, str]) -> Outward:
         https=_proxy("HTTPS_PROXY", _value(environment, "https_proxy") or every),
         direct=tuple(name for name in names if name),
     )
+
+
+def past_here(environment: Mapping[str, str]) -> dict[str, str]:
+    """Give the variables by which a program goes past every proxy to this machine itself.
+
+    Source: curl(1), "NO_PROXY": the small letters come first, and `*` stands alone.
+    """
+    named = _value(environment, "no_proxy").strip()
+    names = named if named == "*" else ",".join(filter(None, (named, *_HERE)))
+    return {"no_proxy": names, "NO_PROXY": names}
 
 
 def _value(environment: Mapping[str, str], name: str) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import httpx
 
+from autopilot.publish import road
 from autopilot.publish.deadline import LateError, within
 
 if TYPE_CHECKING:
@@ -45,7 +46,11 @@ class Wire:
         timeout_s: float,
         most_bytes: int,
     ) -> None:
-        """Take the server's address, what each request carries, and the bounds of one answer."""
+        """Take the server's address, what each request carries, and the bounds of one answer.
+
+        Raises:
+            ConfigError: there is no way to it (`road.py`).
+        """
         self._clock = clock
         self._timeout_s = timeout_s
         self._most_bytes = most_bytes
@@ -54,6 +59,7 @@ class Wire:
             headers={"User-Agent": "autopilot", "Accept-Encoding": "identity", **headers},
             timeout=timeout_s,
             follow_redirects=False,
+            transport=road.transport(base_url),
         )
 
     def __enter__(self) -> Self:

@@ -1,6 +1,6 @@
 import pytest
 
-from autopilot.config.outward import Outward, Proxy, outward
+from autopilot.config.outward import Outward, Proxy, outward, past_here
 from autopilot.schemas.errors import ConfigError
 
 
@@ -45,3 +45,30 @@ def test_a_proxy_that_we_cannot_speak_to_is_said_and_not_passed_by(url: str) -> 
         outward({"https_proxy": url})
     assert refused.value.code == "proxy-unusable"
     assert "HTTPS_PROXY" in refused.value.hint
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1"])
+def test_nothing_stands_between_us_and_this_machine(host: str) -> None:
+    both = outward({"http_proxy": "http://a:1", "https_proxy": "http://a:1"})
+    assert both.proxy_for(host, is_tls=False) is None
+    assert both.proxy_for(host, is_tls=True) is None
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "localhost.example", "::ffff:10.0.0.1", "128.0.0.1"])
+def test_a_neighbour_is_not_this_machine(host: str) -> None:
+    assert outward({"http_proxy": "http://a:1"}).proxy_for(host, is_tls=False) == Proxy("a", 1)
+
+
+@pytest.mark.parametrize(
+    ("environment", "names"),
+    [
+        ({}, "localhost,127.0.0.1,::1,127.0.0.0/8"),
+        ({"NO_PROXY": ".corp, x"}, ".corp, x,localhost,127.0.0.1,::1,127.0.0.0/8"),
+        ({"NO_PROXY": "big", "no_proxy": "small"}, "small,localhost,127.0.0.1,::1,127.0.0.0/8"),
+        ({"no_proxy": " * "}, "*"),
+    ],
+)
+def test_a_program_of_ours_goes_past_every_proxy_to_this_machine(
+    environment: dict[str, str], names: str
+) -> None:
+    assert past_here(environment) == {"no_proxy": names, "NO_PROXY": names}

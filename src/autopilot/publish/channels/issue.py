@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.publish import credential
+from autopilot.publish import credential, road
 from autopilot.publish.answers import Lost
 from autopilot.publish.channels.sent import Sent, sent
 from autopilot.publish.trackers.registry import open_tracker
-from autopilot.schemas.errors import AutopilotError, TicketError, TransientError
+from autopilot.schemas.errors import AutopilotError, ConfigError, TicketError, TransientError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from autopilot.schemas.delivery import IssueTarget
 
 _THEN = "it is tried again; docs/trackers.md says what it may"
+
+
+def unreachable(issue: IssueTarget) -> Sent | None:
+    """Say why there is no way to the tracker; None: there is one, as far as this machine knows."""
+    try:
+        road.transport(issue.tracker.url).close()
+    except ConfigError as exc:
+        return Sent("not-sent", exc.code, exc.what, exc.hint)
+    return None
 
 
 def send(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> Sent:

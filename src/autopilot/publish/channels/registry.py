@@ -22,7 +22,8 @@ def prepared(spec: DeliverySpec, text: str, *, clock: Clock, folder: Path) -> Ca
         case IssueTarget():
             from autopilot.publish.channels import issue  # noqa: PLC0415 - httpx only where needed
 
-            return partial(issue.send, spec.to, text, clock=clock, folder=folder)
+            act = partial(issue.send, spec.to, text, clock=clock, folder=folder)
+            return issue.unreachable(spec.to) or act
         case ChannelSpec(kind="command"):
             from autopilot.publish.channels import command  # noqa: PLC0415 - as above
 

@@ -14,6 +14,7 @@ import httpx
 
 from autopilot.config import secrets
 from autopilot.config.clear import goes_in_clear
+from autopilot.publish import road
 from autopilot.publish.channels.sent import LOOK, Sent, sent
 from autopilot.publish.deadline import LateError, within
 from autopilot.schemas.errors import ConfigError, TransientError
@@ -29,7 +30,7 @@ _NOT_CONNECTED = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError)
 
 
 def address(channel: ChannelSpec) -> str | Sent:
-    """Read where it goes; what is no such address is told without repeating it."""
+    """Read where it goes; what is no such address, or has no way to it, is told without repeating it."""
     try:
         found = secrets.read(channel.credential)
     except ConfigError as exc:
@@ -41,6 +42,10 @@ def address(channel: ChannelSpec) -> str | Sent:
     if fault := _fault(found.strip()):
         what = f"what is stored as {channel.credential!r} {fault}"
         return Sent("not-sent", "channel-address", what, _STORED)
+    try:
+        road.transport(found.strip()).close()
+    except ConfigError as exc:
+        return Sent("not-sent", exc.code, exc.what, exc.hint)
     return found.strip()
 
 
@@ -50,8 +55,10 @@ def send(url: str, channel: ChannelSpec, text: str) -> Sent:
     if channel.format == "plain":
         body = {"content": text.encode(), "headers": {"Content-Type": "text/plain; charset=utf-8"}}
     limit_s = channel.limit_s
+    way = road.transport(url)
+    client = httpx.Client(timeout=limit_s, follow_redirects=False, transport=way)
     try:
-        return within(limit_s, lambda turn: _asked(url, body, limit_s, turn))
+        return within(limit_s, lambda turn: _asked(client, url, body, turn))
     except TransientError as exc:
         return Sent("not-sent", exc.code, exc.what, exc.hint)
     except LateError as exc:
@@ -62,12 +69,9 @@ def send(url: str, channel: ChannelSpec, text: str) -> Sent:
         return Sent("not-sent", "not-connected", f"no connection was made within {limit_s:g} s", _AGAIN)
 
 
-def _asked(url: str, body: dict[str, Any], limit_s: float, turn: Turn) -> Sent:
+def _asked(client: httpx.Client, url: str, body: dict[str, Any], turn: Turn) -> Sent:
     try:
-        with (
-            httpx.Client(timeout=limit_s, follow_redirects=False) as client,
-            client.stream("POST", url, extensions={"trace": turn.trace}, **body) as response,
-        ):
+        with client, client.stream("POST", url, extensions={"trace": turn.trace}, **body) as response:
             return _judged(response)
     except _NOT_CONNECTED as exc:
         return Sent("not-sent", "not-connected", f"no connection was made ({type(exc).__name__})", _AGAIN)
