@@ -51,6 +51,9 @@ def test_every_other_credential_is_dropped_however_it_is_spelled(make_desk: Make
     others = (
         "Authorization: Bearer sk-of-somebody-else\nCookie: session=1\nX_Api_Key: a\napi-key: b\n"
         "Proxy-Authorization: Basic c2VjcmV0\nConnection: X-Hop\nX-Hop: 1\nTE: trailers\n"
+        "X-Goog-User-Project: theirs\nX-Goog-IAM-Authorization-Token: d\nx_goog_user_project: theirs\n"
+        "CF-AIG-Authorization: e\nX-Gateway-Api-Key: f\nX-Amz-Security-Token: g\n"
+        "X-HTTP-Method-Override: GET\nX-Original-URL: /v1/files\n"
     )
     desk.ask(call(more=others))
     (heard,) = desk.service.heard
@@ -88,6 +91,12 @@ def test_every_other_credential_is_dropped_however_it_is_spelled(make_desk: Make
         (call("/v1/models/a/../../files", method="GET", body=b""), "path"),
         (call("/v1/messages?a=b#c"), "path"),
         (call("/v1/messages?x=/../y\\"), "path"),
+        (call("/v1/messages?key=of-somebody-else"), "query"),
+        (call("/v1/messages?beta=true&access_token=of-somebody-else"), "query"),
+        (call("/v1/messages?%62eta=true"), "query"),
+        (call("/v1/messages?beta=true&&beta=true"), "query"),
+        (call("/v1/messages?BETA=true"), "query"),
+        (call("/v1/messages?limit=5"), "query"),
         (call(method="PUT"), "method"),
         (call(method="DELETE"), "method"),
         (call("/v1/models"), "method"),

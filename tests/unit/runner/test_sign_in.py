@@ -192,17 +192,39 @@ def test_the_key_of_gemini_cli_stays_outside(base: str) -> None:
         ("POST", "/upload/v1beta/files", False),
         ("GET", "/v1beta/files", False),
         ("POST", "/v1beta/cachedContents", False),
+        ("GET", "/v1beta/models?pageSize=50&pageToken=x", True),
+        ("POST", "/v1beta/models/gemini-2.5-pro:generateContent?key=AIzaOfSomebodyElse", False),
+        ("POST", "/v1beta/models/gemini-2.5-pro:generateContent?alt=sse&key=AIzaOfSomebodyElse", False),
+        ("POST", "/v1beta/models/gemini-2.5-pro:generateContent?%6bey=AIzaOfSomebodyElse", False),
+        ("POST", "/v1beta/models/gemini-2.5-pro:generateContent?access_token=ya29.OfSomebodyElse", False),
+        ("POST", "/v1beta/models/gemini-2.5-pro:generateContent?$httpHeaders=x", False),
+        ("GET", "/v1beta/models?key=AIzaOfSomebodyElse", False),
     ],
 )
 def test_of_the_gemini_api_only_messages_and_models_are_reached(
     method: str, path: str, *, passes: bool
 ) -> None:
     known = made(GEMINI, {"GEMINI_API_KEY": REAL})
-    headers = [("Host", "127.0.0.1:3128"), ("x-goog-api-key", known.words["GEMINI_API_KEY"])]
+    headers = [
+        ("Host", "127.0.0.1:3128"),
+        ("x-goog-api-key", known.words["GEMINI_API_KEY"]),
+        ("x-goog-api-client", "google-genai-sdk/1.30.0"),
+        ("x-goog-user-project", "of-somebody-else"),
+    ]
     judged = known.broker(3128).judge(h11.Request(method=method, target=path, headers=headers))
     assert isinstance(judged, h11.Request) is passes
     if isinstance(judged, h11.Request):
-        assert (b"x-goog-api-key", REAL.encode()) in list(judged.headers)
+        google = [(name, value) for name, value in judged.headers if name.startswith(b"x-goog-")]
+        client = (b"x-goog-api-client", b"google-genai-sdk/1.30.0")
+        assert google == [(b"x-goog-api-key", REAL.encode()), client]
+
+
+def test_codex_may_say_which_release_asks_for_models() -> None:
+    known = made(CODEX, {"CODEX_API_KEY": REAL})
+    headers = [("Host", "127.0.0.1:3128"), ("Authorization", f"Bearer {known.words['CODEX_API_KEY']}")]
+    for query, passes in (("client_version=0.56.0", True), ("api-version=preview", True), ("key=x", False)):
+        asked = h11.Request(method="GET", target=f"/v1/models?{query}", headers=headers)
+        assert isinstance(known.broker(3128).judge(asked), h11.Request) is passes
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,14 @@ BETWEEN_US = frozenset(
 _CREDENTIALS = frozenset(
     {b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"cookie", b"set-cookie"}
 )
+_SIGNS = (b"-authorization", b"-api-key", b"-token")
+"""How headers end that could sign a call in beside the real key."""
+# They would make another call of it than the one that was judged.
+_TURNS = frozenset(
+    {b"x-http-method-override", b"x-http-method", b"x-method-override", b"x-original-url", b"x-rewrite-url"}
+)
+# Google's: whose project a call is counted to, and who else signs it.
+_GOOGLE, _ABOUT_THE_CLIENT = b"x-goog-", b"x-goog-api-client"
 _PROXY = b"proxy-"
 _BEARER = b"bearer "
 _SCHEME = "http://"
@@ -71,7 +79,7 @@ class Broker:
         """Give the request as the service gets it, or say why it does not get it."""
         method, target = request.method.decode("latin-1"), request.target.decode("latin-1")
         path, mark, query = (self._path(target) or target).partition("?")
-        refusal = self._framing(request) or self._call(method, path) or _queried(query)
+        refusal = self._framing(request) or self._call(method, path, query)
         if refusal is not None:
             return refusal
         headers = self._headers(list(request.headers))
@@ -111,16 +119,17 @@ class Broker:
             return Refusal("upgrade", "another protocol cannot be spoken here")
         return None
 
-    def _call(self, method: str, path: str) -> Refusal | None:
+    def _call(self, method: str, path: str, query: str) -> Refusal | None:
         if not path.startswith(f"{self.prefix}/"):
             return Refusal("path", "this path of the model's service cannot be reached")
         below = path.removeprefix(self.prefix)
         known = [call for call in self.calls if re.fullmatch(call.path, below, re.ASCII)]
         if not known:
             return Refusal("path", "this path of the model's service cannot be reached")
-        if not any(method in call.methods for call in known):
+        meant = [call for call in known if method in call.methods]
+        if not meant:
             return Refusal("method", "this method cannot be used for this path")
-        return None
+        return _queried(query, frozenset().union(*(call.query for call in meant)))
 
     def _headers(self, given: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]] | Refusal:
         """Take out every credential, and set the real one where its stand-in was shown."""
@@ -165,11 +174,20 @@ def without_ours(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, by
     return [
         (name, value)
         for name, value, plain in given
-        if plain not in dropped and name not in named and not plain.startswith(_PROXY)
+        if plain not in dropped and name not in named and not _is_more_than_said(plain)
     ]
 
 
-def _queried(query: str) -> Refusal | None:
-    if _QUERY.fullmatch(query):
-        return None
-    return Refusal("path", "what stands behind the path holds what none of the client's does")
+def _is_more_than_said(plain: bytes) -> bool:
+    """Tell a header that says who asks, or what else is asked for."""
+    is_google = plain.startswith(_GOOGLE) and plain != _ABOUT_THE_CLIENT
+    return is_google or plain in _TURNS or plain.endswith(_SIGNS) or plain.startswith(_PROXY)
+
+
+def _queried(query: str, names: frozenset[str]) -> Refusal | None:
+    """Refuse whatever the client has no need to say behind the path; a name is taken as it is written."""
+    if not _QUERY.fullmatch(query):
+        return Refusal("path", "what stands behind the path holds what none of the client's does")
+    if any(pair.partition("=")[0] not in names for pair in query.split("&") if query):
+        return Refusal("query", "what stands behind the path names what none of the client's does")
+    return None
