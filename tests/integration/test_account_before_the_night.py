@@ -45,7 +45,7 @@ class Machine:
         write_script(self.client, f"#!/bin/sh\n{note}cat > /dev/null\n{body}\n")
 
     def replays(self, name: str) -> None:
-        capture = captures.claude(name)
+        capture = captures.capture("claude", name)
         stream = self.folder / "stream"
         stream.write_bytes(capture.stdout)
         self.plays(f"cat {shlex.quote(str(stream))}\nexit {max(capture.exit_code, 0)}")

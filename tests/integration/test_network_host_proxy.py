@@ -11,7 +11,8 @@ from typing import Final
 import pytest
 
 from autopilot.config.outward import Outward, Proxy, outward
-from autopilot.runner.network.broker import MESSAGES, Broker, Key
+from autopilot.runner.network.broker import Broker, Key
+from autopilot.runner.network.calls import MESSAGES
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.names import Target
 from autopilot.runner.network.outlet import Gate, Outlet
