@@ -212,6 +212,10 @@ class Act:
         """Whether a word names something below the temporary folder, from every folder."""
         return all(spot.marked and self.places.in_tmp(spot.path) for spot in self._spots(word))
 
+    def is_tmp(self, word: Word) -> bool:
+        """Whether a word names the temporary folder itself, from every folder."""
+        return all(not spot.marked and self.places.in_tmp(spot.path) for spot in self._spots(word))
+
     def moved(self, folder: Word) -> Act:
         """Give the same act, as if begun in a folder of the worktree.
 

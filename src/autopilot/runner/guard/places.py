@@ -24,6 +24,8 @@ _SECRET = (
     ".htpasswd", ".vault-token", ".dockercfg", ".s3cfg", ".boto", "*.jks", "*.keystore", "*.tfstate",
     "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa", "*.pem", "*.p12", "*.pfx", "*.key", "*.keychain*",
 )  # fmt: skip
+# They show which names there are, with made-up values, and are committed.
+_SAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
 _INSTALLED = ("node_modules/**", ".venv/**", "venv/**", "site-packages/**")
 _SINKS = frozenset({"/dev/null"})
 # NTFS has a second, short name for `.git`. Source: git-config(1), core.protectNTFS.
@@ -108,7 +110,8 @@ class Places:
     def is_secret(self, spot: Spot) -> bool:
         """Whether what is read there may be a secret."""
         ways = [spot.marked] if spot.parts is None else [spot.parts, spot.marked]
-        return any(self.secret.has(way, is_lenient=True) for way in ways)
+        above = (way[:-1] if way and way[-1] in _SAMPLES else way for way in ways)
+        return any(self.secret.has(way, is_lenient=True) for way in above)
 
     def may_hold(self, spot: Spot) -> bool:
         """Whether a protected name lies, or may lie, below this folder."""

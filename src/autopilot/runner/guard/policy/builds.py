@@ -185,6 +185,10 @@ _BAZEL_FLAGS = (
     "--config=word --test_output=word --jobs=number --keep_going --test_filter=text "
     "--nocache_test_results -c:word"
 )
+_QUERY = re.compile(
+    r"(deps|rdeps|allpaths|somepath|kind|attr|filter|labels|tests|buildfiles|set)"
+    r"\([A-Za-z0-9_/.:@+*() ,\"'^-]*\)"
+)
 _BAZEL_FILES = ("build", "build.bazel", "workspace", "workspace.bazel", "module.bazel", "*.bzl", ".bazelrc")
 _LABEL = re.compile(r"-?(@[A-Za-z0-9_]+)?//[A-Za-z0-9_/.:+-]*|:[A-Za-z0-9_.-]+|\.\.\.")
 
@@ -195,6 +199,8 @@ def _bazel(call: Call) -> None:
         raise Refused("subcommand", "bazel build, test and query")
     call.act.unchanged(_BAZEL_FILES, call.name)
     for word in Form(_BAZEL_FLAGS, "text+").read(call.after(1)).operands:
+        if name == "query" and _QUERY.fullmatch(word.text):
+            continue
         if not _LABEL.fullmatch(word.text):
             raise Refused("operand", f"{word.text!r} is no label")
 

@@ -31,6 +31,7 @@ _DJANGO: Mapping[str, Policy] = MappingProxyType(
         "sqlmigrate": Form("--backwards", "word word"),
     }
 )
+DJANGO = one_of(_DJANGO, "what django does in a run")
 _ARTISAN: Mapping[str, Policy] = MappingProxyType(
     {
         "test": Form(
@@ -94,7 +95,7 @@ _SCRIPTS: Mapping[str, Policy] = MappingProxyType(
             "uv",
             "pipx",
         ),
-        "manage.py": one_of(_DJANGO, "what manage.py does in a run"),
+        "manage.py": DJANGO,
         "artisan": one_of(_ARTISAN, "what artisan does in a run"),
         "rails": one_of(_RAILS, "what rails does in a run"),
         "console": one_of(_CONSOLE, "what the console does in a run"),

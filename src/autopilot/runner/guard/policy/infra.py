@@ -20,8 +20,11 @@ _VERSION = frozenset({"--version", "-V", "version", "-version"})
 
 def _only_version(call: Call) -> None:
     """Judge a program of which only the version is asked."""
-    if len(call.args) != 1 or call.args[0].text not in _VERSION - {"version"}:
-        raise Refused("program", WHY_NOT[call.name])
+    texts = [word.text for word in call.args]
+    if call.name == "kubectl" and texts == ["version", "--client"]:
+        return
+    if len(texts) != 1 or texts[0] not in _VERSION - {"version"}:
+        raise Refused("program", WHY_NOT.get(call.name) or f"{call.name}: only its version is asked")
 
 
 _TERRAFORM: Mapping[str, Policy] = MappingProxyType(
@@ -93,7 +96,10 @@ _PRE_COMMIT = Form(
 _SQL = "-d:word --dialect=word -q --disable-progress-bar -v -n --nocolor --rules=word --exclude-rules=word"
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
-        **same(_only_version, "docker", "podman", "kubectl", "psql", "mysql", "sqlite3", "gem"),
+        **same(
+            _only_version, "docker", "podman", "kubectl", "psql", "mysql", "gem", "elixir", "iex", "R", "brew"
+        ),
+        **same(_only_version, "protoc", "conda", "mise", "asdf", "aws", "gcloud", "minikube"),
         **same(_terraform, "terraform", "tofu"),
         "tflint": Form(
             "-v --version --chdir=read --recursive --format=word --minimum-failure-severity=word", ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.addresses import check_address
 from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.filters import check_filter
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.verdict import Refused
 
@@ -99,6 +100,37 @@ _VIEW = Form(
     "--attempt=number --name-only --patch --color=word --required --watch-never",
     "word?",
 )
+_API = Form(
+    "-i -X:{GET} -q:text -H:text --method={GET} --include --header=text --jq=text --paginate --slurp "
+    "--cache=duration",
+    "text",
+)
+_ENDPOINT = re.compile(
+    r"/?repos/([A-Za-z0-9_.-]+|\{owner\})/([A-Za-z0-9_.-]+|\{repo\})"
+    r"(/(issues|pulls|commits|compare|branches|tags|releases|labels|milestones|contributors|languages|topics"
+    r"|readme|contents|git|comments|check-runs|check-suites|statuses|actions/(runs|jobs|workflows))(/[A-Za-z0-9_./-]*)?)?"
+    r"(\?[A-Za-z0-9_=&.,:%+-]*)?"
+)
+
+
+_FILTER = re.compile(r"(?:-[A-Za-z]*?q|--jq=?)(.*)", re.DOTALL)
+
+
+def _gh_api(call: Call) -> None:
+    """Judge `gh api PATH`, which asks by GET where nothing is sent along. Source: gh-api(1)."""
+    given = _API.read(call)
+    _headers(given.values("-H", "--header"))
+    path = given.operands[0]
+    if (
+        path.pattern is not None
+        or ".." in path.text.split("?")[0].split("/")
+        or not _ENDPOINT.fullmatch(path.text)
+    ):
+        raise Refused(
+            "gh-api", "gh api reads issues, pulls, commits and their kin: gh api repos/OWNER/NAME/issues/3"
+        )
+
+
 _GH_READS: Mapping[str, Policy] = MappingProxyType(
     {
         "issue": one_of(
@@ -139,12 +171,17 @@ _GH_READS: Mapping[str, Policy] = MappingProxyType(
             ),
             "gh search",
         ),
+        "api": _gh_api,
         "--version": Form("", ""),
     }
 )
 
 
 def _gh(call: Call) -> None:
+    for index, word in enumerate(call.args):
+        found = _FILTER.fullmatch(word.text)
+        if found is not None:
+            check_filter(found[1] or "".join(each.text for each in call.args[index + 1 : index + 2]))
     one_of(
         _GH_READS, "what gh does in a run: it reads; pull requests and comments are written after the gates"
     )(call)

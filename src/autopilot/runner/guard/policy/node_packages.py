@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
 from autopilot.runner.guard.policy.node_tools import TOOLS
-from autopilot.runner.guard.policy.outward import check_task
+from autopilot.runner.guard.policy.outward import TASK, check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -207,6 +207,14 @@ _BUN: Mapping[str, Policy] = MappingProxyType(
 )
 
 
+def _deno_task(call: Call) -> None:
+    call.act.unchanged(("deno.json", "deno.jsonc"), call.name)
+    args = call.after(1).args if call.args and call.args[0].text in {"-q", "--quiet"} else call.args
+    if args and not TASK.fullmatch(args[0].text):
+        raise Refused("script-name", f"{call.name} {args[0].text}: tasks that test, check or build are run")
+    run_named(call._replace(args=args))
+
+
 _DENO: Mapping[str, Policy] = MappingProxyType(
     {
         "test": Form(
@@ -214,6 +222,7 @@ _DENO: Mapping[str, Policy] = MappingProxyType(
             "--frozen --quiet -q --coverage[=folder]",
             "read*",
         ),
+        "task": _deno_task,
         "lint": Form("--json --compact --quiet", "read*"),
         "fmt": Form("--check --quiet", "read*"),
         "check": Form("--quiet --frozen", "read+"),

@@ -32,6 +32,12 @@ _HARMLESS = frozenset(
 )  # fmt: skip
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
+TASK = re.compile(
+    r"([a-z][a-z0-9_.-]*:)?(test|tests|lint|check|build|fmt|format|typecheck|type-check|types|coverage|cov|unit|clean"
+    r"|ci|verify)([:_-][A-Za-z0-9:_-]+)?"
+)
+"""What a task is called that tests, checks or builds."""
+
 
 def is_outward(name: str, *, but: str = "") -> bool:
     """Whether a task of this name may put something out into the world, or change what lies there.

@@ -9,7 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy import (
+    awk,
     builds,
+    databases,
     editing,
     files,
     git,
@@ -35,6 +37,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         **text.PROGRAMS,
         **search.PROGRAMS,
         **editing.PROGRAMS,
+        **awk.PROGRAMS,
         **files.PROGRAMS,
         **git.PROGRAMS,
         **python.PROGRAMS,
@@ -44,6 +47,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         **network.PROGRAMS,
         **platforms.PROGRAMS,
         **infra.PROGRAMS,
+        **databases.PROGRAMS,
         OWN_PROGRAM: scripts.run_repository_program,
     }
 )

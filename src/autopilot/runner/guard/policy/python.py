@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
-from autopilot.runner.guard.policy.frameworks import run_script
+from autopilot.runner.guard.policy.frameworks import DJANGO, run_script
+from autopilot.runner.guard.policy.outward import TASK, check_task
 from autopilot.runner.guard.policy.python_tools import TOOLS
 from autopilot.runner.guard.verdict import Refused
 
@@ -31,6 +32,7 @@ _MODULE_FORMS: Mapping[str, Policy] = MappingProxyType(
         "tabnanny": Form("-vq", "read+"),
         **same(Form("", "read?"), "ast", "dis", "tokenize"),
         "doctest": Form("-vf -o:word", "read+"),
+        "django": DJANGO,
     }
 )
 
@@ -200,12 +202,17 @@ def _inner(call: Call, start: int) -> None:
     policy(call.after(start + 1, name))
 
 
-def _runner(*, restore: Mapping[str, Policy]) -> Policy:
-    """Judge poetry and its kin: `run COMMAND`, looking, and a restore."""
+def _runner(*, restore: Mapping[str, Policy], files: tuple[str, ...] = ()) -> Policy:
+    """Judge poetry and its kin: `run COMMAND`, or a task of the project's own; looking; and a restore."""
 
     def run(call: Call) -> None:
         if not call.args or call.args[0].text.startswith("-"):
             raise Refused("operand-missing", f"{call.name} takes a command")
+        if files and call.args[0].text not in PROGRAMS and TASK.fullmatch(call.args[0].text):
+            call.act.unchanged(files, call.name)
+            check_task(call.name, call.args[0])
+            Form("", "loose*").read(call._replace(args=(Word("--"), *call.args[1:])))
+            return
         _inner(call, 0)
 
     looking: dict[str, Policy] = {
@@ -227,21 +234,24 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **same(python, "python", "python3", *(f"python3.{minor}" for minor in range(8, 16))),
         **same(_pip, "pip", "pip3"),
         "uv": _uv,
+        "django-admin": DJANGO,
         "poetry": _runner(restore={"install": Form(_POETRY_FLAGS, ""), "sync": Form(_POETRY_FLAGS, "")}),
         "pdm": _runner(
+            files=("pyproject.toml",),
             restore={
                 "install": _frozen(
                     Form("--frozen-lockfile --check --no-self -G:word", ""), "--frozen-lockfile", "--check"
                 ),
                 "sync": Form("--no-self --clean -G:word", ""),
-            }
+            },
         ),
         "pipenv": _runner(restore={"sync": Form("-d --dev", ""), "verify": Form("", "")}),
         "hatch": _runner(
+            files=("pyproject.toml", "hatch.toml"),
             restore={
                 "test": Form("-acp --all --cover --parallel", "read*"),
                 "fmt": Form("--check -lf", "read*"),
-            }
+            },
         ),
     }
 )

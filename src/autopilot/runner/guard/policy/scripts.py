@@ -180,7 +180,7 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **same(_interpreter("-eux", "-n"), "bash", "sh", "dash", "zsh"),
         "ruby": _interpreter("-wW -I:read", "-c"),
         "php": _php,
-        "perl": _interpreter("-wT"),
+        "perl": _interpreter("-wTc"),  # -c runs what is in BEGIN, so it is no mere look
         "lua": _interpreter(""),
         **_RUBY_TOOLS,
         "bundle": _bundle,

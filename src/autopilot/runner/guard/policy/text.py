@@ -9,6 +9,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.policy.filters import check_filter
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
 from autopilot.runner.guard.policy.kinds import read
 from autopilot.runner.guard.policy.refusals import WHY_NOT
@@ -21,9 +22,6 @@ _HASH = Form("-bctwq --binary --check --text --quiet --status --strict --tag", "
 _DUMP = Form("-abcdoxCv -A:word -t:word -N:number -j:number -n:number -s:number -w[:number]", "read?")
 _PROGRAM = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 _WHEN = "{always|auto|never}"
-_FILTER_WORDS = re.compile(
-    r"\benv\b|\$ENV|\bimport\b|\binclude\b|\binput_filename\b|\$__|\bdebug\b|\bsyslog\b"
-)
 _PLAIN_FILTER = re.compile(r"[A-Za-z0-9_.\[\]\"| -]+")
 
 
@@ -37,10 +35,7 @@ def _jq(call: Call) -> None:
             del args[index : index + 3]
         else:
             index += 1
-    _JQ.read(call._replace(args=tuple(args)))
-    for word in call.args:
-        if _FILTER_WORDS.search(word.text):
-            raise Refused("filter", "a jq filter does not name env, $ENV, import or include")
+    check_filter(_JQ.read(call._replace(args=tuple(args))).operands[0].text)
 
 
 def _yq(call: Call) -> None:
@@ -204,7 +199,7 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         ),
         "uname": Form("-amnrspiov", ""),
         "base64": Form("-di -w:number --decode --wrap=number", "read?"),
-        "zcat": Form("", "read+"),
+        **same(Form("", "read+"), "zcat", "bzcat", "xzcat"),
         "iconv": Form("-f:word -t:word -c --from-code=word --to-code=word", "read*"),
     }
 )
