@@ -19,7 +19,7 @@ from autopilot.publish.channels.sent import Sent, sent
 from autopilot.publish.files import read_spec, write_report
 from autopilot.schemas.delivery import DeliveryReport, DeliverySpec
 from tests.simulation import configs
-from tests.simulation.ends import ChildHangs, ChildKilled, Script
+from tests.simulation.ends import BADLY, ChildHangs, ChildKilled, Script, badly_written
 from tests.simulation.invariants import Invariants
 from tests.simulation.table import Process, unread
 from tests.simulation.vault import Vault
@@ -104,18 +104,11 @@ def _stopped(world: World, spec: DeliverySpec) -> Script:
 
 
 def _write(world: World, spec: DeliverySpec, report: DeliveryReport) -> None:
-    fate = world.chance.one_of(["none", "half", "foreign"]) if world.chance.is_hit(_BAD_WRITE) else ""
+    fate = world.chance.one_of(BADLY) if world.chance.is_hit(_BAD_WRITE) else ""
     world.note(f"courier of {spec.id}: {report.outcome} {report.code} {fate}".rstrip())
-    match fate:
-        case "none":
-            pass
-        case "half":
-            text = report.model_dump_json()
-            spec.report.write_text(text[: world.chance.between(0, len(text) - 1)])
-        case "foreign":
-            write_report(spec.report, report.model_copy(update={"id": "0-0"}))
-        case _:
-            write_report(spec.report, report)
+    left = badly_written(spec.report, report, fate=fate, chance=world.chance, other_id="0-0")
+    if left is not None:
+        write_report(spec.report, left)
 
 
 def prepared(world: World) -> Any:

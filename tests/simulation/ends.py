@@ -1,9 +1,17 @@
-"""How a simulated daemon, child or seed ends early: exceptions that no `except Exception` swallows."""
+"""How a simulated daemon, child or seed ends early: what no `except Exception` swallows, and bad records."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
+
+from autopilot.schemas.records import Record
+from tests.simulation.chance import Chance
+
+Told = TypeVar("Told", bound=Record)
+BADLY = ("none", "half", "foreign")
+"""How the record that a child leaves goes wrong: it is not there, is cut off, or is of another."""
 
 Script = Generator[int | None, None, int]
 """Each step does something and gives the milliseconds awake until the next, or None: until somebody wakes it.
@@ -30,3 +38,18 @@ class ChildHangs(BaseException):
 
 class Broken(BaseException):
     """An invariant does not hold. The text says which."""
+
+
+def badly_written(path: Path, record: Told, *, fate: str, chance: Chance, other_id: str) -> Told | None:
+    """Do what a fate of `BADLY` does to a record; gives what is to be written whole, if anything."""
+    match fate:
+        case "none":
+            return None
+        case "half":
+            text = record.model_dump_json()
+            path.write_text(text[: chance.between(0, len(text) - 1)])
+            return None
+        case "foreign":
+            return record.model_copy(update={"id": other_id})
+        case _:
+            return record

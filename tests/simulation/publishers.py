@@ -15,7 +15,7 @@ from autopilot.publish.files import read_spec, write_report, write_verdict
 from autopilot.publish.verdicts import Story
 from autopilot.schemas.cell import OpenedKind
 from autopilot.schemas.publication import CheckLine, PublishSpec, PublishVerdict, PullStateSpec
-from tests.simulation.ends import Script
+from tests.simulation.ends import BADLY, Script, badly_written
 from tests.simulation.forge import OpenForge
 from tests.simulation.strands import Strand
 from tests.simulation.table import Process, ended, unread
@@ -77,19 +77,14 @@ def _stopped(world: World, spec: PublishSpec) -> Script:
 
 
 def _write(world: World, spec: PublishSpec, verdict: PublishVerdict) -> None:
-    fate = world.chance.one_of(["none", "half", "foreign"]) if world.is_fault(0.12) else ""
+    fate = world.chance.one_of(BADLY) if world.is_fault(0.12) else ""
     world.note(f"publisher of {spec.run_id}: {verdict.outcome} {verdict.code} {fate}".rstrip())
-    match fate:
-        case "none":
-            pass
-        case "half":
-            text = verdict.model_dump_json()
-            spec.verdict.write_text(text[: world.chance.between(0, len(text) - 1)])
-        case "foreign":
-            write_verdict(spec.verdict, verdict.model_copy(update={"id": "T-9-a9-00000000"}))
-        case _:
-            write_verdict(spec.verdict, verdict)
-            world.verdicts.append((spec.id, spec.fence or 0, verdict))
+    other = "T-9-a9-00000000"
+    left = badly_written(spec.verdict, verdict, fate=fate, chance=world.chance, other_id=other)
+    if left is not None:
+        write_verdict(spec.verdict, left)
+    if not fate:
+        world.verdicts.append((spec.id, spec.fence or 0, verdict))
 
 
 def _context(world: World, spec: PublishSpec) -> Context:
