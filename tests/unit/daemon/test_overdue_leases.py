@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from autopilot.daemon.checkup.check import CheckVerdict
 from autopilot.daemon.checkup.leases import overdue
 from autopilot.daemon.loop import Loop
+from autopilot.schemas.checkup import CheckVerdict
 from tests.support import queue
 from tests.support.shop import Stage
 

@@ -9,10 +9,12 @@ import grp
 import os
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.checkup.check import Check, ok, warning
+from autopilot.daemon.checkup.check import ok, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from autopilot.schemas.checkup import Check
 
 # Their members can become root. Source: docs.docker.com, "Docker daemon attack surface"; sudoers(5).
 _MIGHTY = frozenset({"root", "wheel", "sudo", "admin", "docker", "lxd", "libvirt", "disk"})

@@ -17,7 +17,7 @@ from autopilot.config import proc
 from autopilot.config.environ import agent_environment, secrets_among
 from autopilot.config.plain import plain
 from autopilot.daemon.checkup import remembered, signin
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.runner.agents.adapter import Ending, Order
 from autopilot.runner.agents.belongings import lay_out
 from autopilot.runner.agents.events import Hopeless
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.checkup.scene import Scene
     from autopilot.runner.agents.adapter import Agent, AgentReport, Launch
     from autopilot.runner.way_out import WayOut
+    from autopilot.schemas.checkup import Check
     from autopilot.schemas.run import AgentSpec
 
 _PROMPT = "Answer with the single word OK. Use no tool.\n"

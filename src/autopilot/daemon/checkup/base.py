@@ -20,7 +20,7 @@ from autopilot.config.plain import one_line
 from autopilot.config.removal import remove_tree
 from autopilot.daemon import children, policy_example, specs
 from autopilot.daemon.checkup import remembered
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.runner import mirror
 from autopilot.runner import remote as runner_remote
 from autopilot.runner.locks import held
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from autopilot.config.repository import Repo
     from autopilot.daemon.checkup.probe import Limit
     from autopilot.daemon.checkup.scene import Scene
+    from autopilot.schemas.checkup import Check
     from autopilot.schemas.policy import Policy
 
 _RESULTS = 30

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import environ, proc
 from autopilot.daemon import keeping
-from autopilot.daemon.checkup.check import Check, ok, warning
+from autopilot.daemon.checkup.check import ok, warning
 from autopilot.daemon.version import own_code
 from autopilot.launchd import scope
 from autopilot.launchd.service import MARK
@@ -22,6 +22,7 @@ from autopilot.launchd.systemd_units import INIT
 if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.schemas.cell import SandboxSpec
+    from autopilot.schemas.checkup import Check
 
 _NAME = "limits"
 _TRIAL_S = 30.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.load import load
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.specs import sandbox_spec
 from autopilot.runner.sandbox.confinement import SandboxMissing
 from autopilot.runner.sandbox.landlock import Landlock
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
     from autopilot.runner.sandbox.confinement import Sandbox
+    from autopilot.schemas.checkup import Check
 
 _NAME = "sandbox"
 _CURE = "read docs/security.md, and queue only what you trust"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from autopilot.schemas.checkup import Check, CheckVerdict
 
-__all__ = ["Check", "CheckVerdict", "blocked", "ok", "warning"]
-
 
 def ok(name: str, evidence: str) -> Check:
     """Build the line of something that is in order."""

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autopilot.daemon import demand
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.schemas.units import MS_PER_S, format_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from autopilot.daemon.checkup.scene import Scene
+    from autopilot.schemas.checkup import Check
 
 LOCALTIME = Path("/etc/localtime")
 _POSIX = re.compile(r"([A-Za-z]{3,}|<[A-Za-z0-9+-]{3,}>)[+-]?\d{1,3}(:\d{2}){0,2}([A-Za-z<].*)?")

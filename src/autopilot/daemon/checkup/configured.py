@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from autopilot.config import environ, secrets
 from autopilot.config.layers import read_defaults
 from autopilot.daemon.checkup import who
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.runner.agents.registry import kind_of, program_of, sign_in, sign_in_variables
 from autopilot.runner.agents.release import refusal
 from autopilot.runner.agents.sign_in import Inside, Outside
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
     from autopilot.daemon.checkup.scene import Runner
+    from autopilot.schemas.checkup import Check
 
 _SSH = re.compile(r"(?:git\+)?ssh://|[^/:]+:(?!//)")
 

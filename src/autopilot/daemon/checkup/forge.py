@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config import secrets
-from autopilot.daemon.checkup.check import Check, ok, warning
+from autopilot.daemon.checkup.check import ok, warning
 from autopilot.daemon.question import answer
 from autopilot.daemon.specs import forge_spec
 from autopilot.schemas.publication import ForgeCheckSpec, ReachReport
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.repository import Repo
     from autopilot.config.settings import Settings
+    from autopilot.schemas.checkup import Check
 
 _WALL_S = 40.0
 _CURE = "narrow the token, and lay a ruleset over the branch: docs/machine.md"

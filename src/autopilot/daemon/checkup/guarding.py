@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import proc
 from autopilot.config.environ import child_environment
-from autopilot.daemon.checkup.check import Check, blocked, ok
+from autopilot.daemon.checkup.check import blocked, ok
 from autopilot.runner.guard.selftest import ACCEPTED, DENIED, client_command, fault_of
 from autopilot.runner.guard.service import GuardService
 from autopilot.runner.guard.verdict import GuardContext
@@ -19,6 +19,7 @@ from autopilot.runner.guard.verdict import GuardContext
 if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.daemon.checkup.probe import Limit
+    from autopilot.schemas.checkup import Check
 
 _HOOK_S = 10.0
 

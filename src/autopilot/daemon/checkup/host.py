@@ -15,7 +15,7 @@ import psutil
 from autopilot.config import environ
 from autopilot.daemon import statedir
 from autopilot.daemon.api import client
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.starts import failed_starts
 from autopilot.daemon.store import copies
 from autopilot.daemon.store.engine import open_store
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
+    from autopilot.schemas.checkup import Check
 
 _STALE_MS = 3 * 24 * 3600 * MS_PER_S
 # Source: sqlite.org/releaselog: the WAL-reset race is mended in 3.51.3, 3.50.7 and 3.44.6.

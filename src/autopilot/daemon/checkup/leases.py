@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.checkup.check import Check, warning
+from autopilot.daemon.checkup.check import warning
 from autopilot.daemon.store import queries_runs
 from autopilot.daemon.store.engine import open_store
 from autopilot.schemas.errors import AutopilotError
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
+    from autopilot.schemas.checkup import Check
 
 _CURE = "start the daemon (autopilot on), it takes them up; where one runs, its log says what it does instead"
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autopilot.daemon import budget
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.store import queries_host
 from autopilot.daemon.store.engine import open_store
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.checkup.scene import Scene
     from autopilot.daemon.rules import Rules
+    from autopilot.schemas.checkup import Check
 
 _NOTHING = Spending(
     settled_micro_usd=0, reserved_micro_usd=0, live_spent_micro_usd=0, unknown_runs=0, oldest_settled_ms=None

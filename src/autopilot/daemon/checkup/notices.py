@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import environ
 from autopilot.config.room import has_no_room
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.checkup.configured import credential
 from autopilot.daemon.delivery.catalogue import LANGUAGES, is_spoken
+from autopilot.schemas.checkup import Check
 
 if TYPE_CHECKING:
     from autopilot.config.channel import Channel

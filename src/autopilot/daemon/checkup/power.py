@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import environ, proc
 from autopilot.config.plain import one_line
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.launchd import awake
 from autopilot.launchd import power as mains
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from autopilot.config.clock import Clock
+    from autopilot.schemas.checkup import Check
 
 _ASKED_S = 5.0
 _LEAST_PERCENT = 20.0

@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from autopilot.daemon import demand
-from autopilot.daemon.checkup.check import Check, ok, warning
+from autopilot.daemon.checkup.check import ok, warning
 from autopilot.daemon.store import queries_tickets
 from autopilot.daemon.store.engine import open_store
 from autopilot.schemas.machine import State
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from autopilot.daemon.checkup.scene import Scene
+    from autopilot.schemas.checkup import Check
     from autopilot.schemas.ticket import Ticket
 
 _SHOWN = 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.git import Git, GitError
-from autopilot.daemon.checkup.check import Check, ok, warning
+from autopilot.daemon.checkup.check import ok, warning
 from autopilot.runner.mirror import BASES
 from autopilot.runner.stacks.registry_hosts import registry_places
 from autopilot.runner.stacks.tree import Tree
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.repository import Repo
     from autopilot.config.settings import Settings
+    from autopilot.schemas.checkup import Check
 
 _GIT_S = 20.0
 

@@ -17,7 +17,7 @@ from autopilot.config.paths import paths_below
 from autopilot.config.removal import remove_tree
 from autopilot.daemon.api import client
 from autopilot.daemon.checkup import remembered
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.cli import starter
 from autopilot.daemon.demo import stage
 from autopilot.daemon.version import own_code, program_version
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.checkup.probe import Limit
     from autopilot.daemon.checkup.scene import Scene
     from autopilot.daemon.demo.stage import Stage
+    from autopilot.schemas.checkup import Check
 
 NAME = "rehearsal"
 _POLL_S = 0.2

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.git import Git, GitError
 from autopilot.daemon import specs
-from autopilot.daemon.checkup.check import Check, blocked, ok
+from autopilot.daemon.checkup.check import blocked, ok
 from autopilot.daemon.question import answer
 from autopilot.schemas.publication import PushTrialReport, PushTrialSpec
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from autopilot.config.repository import Repo
     from autopilot.daemon.checkup.probe import Limit
     from autopilot.daemon.checkup.scene import Scene
+    from autopilot.schemas.checkup import Check
 
 BRANCH = "autopilot/rehearsal"
 _REMOTE_S = 15.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from autopilot.config.git import Git, GitError
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.demand import load_per_cpu
 from autopilot.runner.mirror import BASES
 from autopilot.runner.stacks.tree import Tree
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.checkup.probe import Limit
     from autopilot.daemon.checkup.scene import Scene
+    from autopilot.schemas.checkup import Check
 
 _MIB = 1024**2
 _COPIES = 3

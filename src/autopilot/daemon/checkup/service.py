@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import environ, handed
 from autopilot.daemon import keeping
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.checkup.configured import used_agents
 from autopilot.launchd import keeper
 from autopilot.runner.agents.registry import sign_in_variables
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
     from autopilot.launchd.keeper import Keeper
+    from autopilot.schemas.checkup import Check
 
 
 def service(settings: Settings, paths: Paths, clock: Clock) -> Iterator[Check]:

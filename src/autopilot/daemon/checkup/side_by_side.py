@@ -10,7 +10,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from autopilot.config import threads
-from autopilot.daemon.checkup.check import Check, blocked, warning
+from autopilot.daemon.checkup.check import blocked, warning
 from autopilot.daemon.checkup.probe import Limit
 from autopilot.schemas.errors import AutopilotError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.daemon.checkup.probe import Probe
+    from autopilot.schemas.checkup import Check
 
 _LAST_WORDS_S = 20.0
 """What is late, or interrupted, ends its own children before we go on."""

@@ -12,7 +12,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.runner.agents.registry import kind_of, sign_in_variables
 from autopilot.schemas.records import LAST_MS
 from autopilot.schemas.units import MS_PER_S, iso_utc
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from autopilot.daemon.checkup.scene import Runner
+    from autopilot.schemas.checkup import Check
     from autopilot.schemas.run import AgentSpec
 
 _JWT_PARTS = 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import secrets
 from autopilot.daemon.checkup import queue
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.checkup.configured import credential
 from autopilot.daemon.issues import tracker_of, trackers
 from autopilot.daemon.question import answer
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.checkup.probe import Limit
     from autopilot.daemon.checkup.scene import Scene
+    from autopilot.schemas.checkup import Check
     from autopilot.schemas.ticket import Ticket
     from autopilot.schemas.tracking import TrackerSpec
 

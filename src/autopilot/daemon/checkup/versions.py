@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from autopilot.config import environ
 from autopilot.daemon import installing, keeping
 from autopilot.daemon.api import client
-from autopilot.daemon.checkup.check import Check, ok, warning
+from autopilot.daemon.checkup.check import ok, warning
 from autopilot.daemon.version import program_version
 from autopilot.launchd import files, keeper
 from autopilot.schemas.errors import AutopilotError
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
     from autopilot.daemon.checkup.scene import Scene
+    from autopilot.schemas.checkup import Check
 
 _NAME = "autopilot"
 _TWICE = 2

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from autopilot.daemon.checkup.check import Check, blocked, ok, warning
+from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.delivery import waiting
 from autopilot.daemon.delivery.catalogue import catalogue
 from autopilot.daemon.question import GRACE_S, answer
-from autopilot.schemas.checkup import Area
+from autopilot.schemas.checkup import Area, Check
 from autopilot.schemas.delivery import DeliveryReport, DeliverySpec
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pytest
 from autopilot.config.load import load
 from autopilot.config.paths import paths_below
 from autopilot.daemon.checkup import configured
-from autopilot.daemon.checkup.check import Check
+from autopilot.schemas.checkup import Check
 
 
 def seen(home: Path, *addresses: str) -> dict[str, Check]:

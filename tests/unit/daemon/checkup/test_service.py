@@ -12,11 +12,11 @@ from autopilot.config.paths import Paths, paths_below
 from autopilot.config.settings import Settings
 from autopilot.daemon import installing
 from autopilot.daemon.checkup import versions
-from autopilot.daemon.checkup.check import Check, CheckVerdict
 from autopilot.daemon.checkup.service import service
 from autopilot.launchd import keeper, systemd_units
 from autopilot.launchd.keeper import Standing
 from autopilot.launchd.systemctl import Systemctl
+from autopilot.schemas.checkup import Check, CheckVerdict
 from tests.support.clock import FakeClock
 from tests.support.scenes import scene
 
