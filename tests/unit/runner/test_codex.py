@@ -132,6 +132,34 @@ def test_tokens_are_known_while_it_works_from_the_record_that_it_keeps(tmp_path:
     assert stream.usage(is_whole=True).cost_micro_usd == 13_000
 
 
+@pytest.mark.parametrize(
+    "usage",
+    [None, {}, "all", {"input_tokens": "9", "output_tokens": 1}, {"input_tokens": 9, "output_tokens": -1}],
+)
+def test_a_turn_without_usable_counts_is_of_unknown_cost_until_the_next_tells_the_total(
+    usage: object,
+) -> None:
+    stream = CodexStream()
+    stream.prices, stream.model = PRICES, "gpt-5.5"
+    stream.feed(lines({"type": "turn.completed", "usage": usage}))
+    assert not stream.usage(is_whole=True).known
+    stream.feed(lines({"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 1}}))
+    assert stream.usage(is_whole=True).known
+
+
+def test_a_record_that_cannot_be_read_is_of_unknown_cost_until_the_turn_tells_its_own(tmp_path: Path) -> None:
+    day = tmp_path / "2026" / "11" / "30"
+    day.mkdir(parents=True)
+    total = {"total_token_usage": {"input_tokens": "many", "output_tokens": 1}}
+    (day / "rollout-1.jsonl").write_bytes(lines({"payload": {"type": "token_count", "info": total}}))
+    stream = CodexStream(CodexLedger(tmp_path))
+    stream.prices, stream.model = PRICES, "gpt-5.5"
+    stream.feed(lines({"type": "turn.failed", "error": {"message": "last status: 429"}}))
+    assert not stream.usage(is_whole=True).known
+    stream.feed(lines({"type": "turn.completed", "usage": {"input_tokens": 10, "output_tokens": 1}}))
+    assert stream.usage(is_whole=True).known
+
+
 def test_what_stands_in_the_records_place_does_no_harm(tmp_path: Path) -> None:
     day = tmp_path / "2026" / "11" / "30"
     day.mkdir(parents=True)

@@ -7,6 +7,7 @@ import subprocess
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from autopilot.runner.agents.gemini import GeminiAgent
 from autopilot.runner.agents.gemini_profile import policy_text, settings_text
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.price import TokenPrice
-from autopilot.schemas.run import AgentSpec
+from autopilot.schemas.run import AgentSpec, Usage
 from tests.support.captures import capture
 from tests.support.orders import make_order
 from tests.support.played import PLAYED
@@ -195,6 +196,51 @@ def test_its_end_is_priced(order: Order) -> None:
     cost = 7000 + 3100 + 50
     assert spent == Spent(cost, 7000, 310, 500, is_priced=True)
     assert (agent.usage().known, agent.usage().cost_micro_usd) == (True, cost)
+
+
+def told(shown: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "result", "status": "success", "stats": {"models": shown}}
+
+
+def priced(order: Order, shown: dict[str, Any]) -> Usage:
+    """What it is said to have used that ends with these counts."""
+    agent = GeminiAgent()
+    agent.launch(replace(order, agent=order.agent.model_copy(update={"prices": {"m": PRICE, "m 2": PRICE}})))
+    agent.feed(json.dumps(told(shown)).encode() + b"\n")
+    return agent.usage()
+
+
+COUNTS = {
+    "total_tokens": 1_010_100,
+    "input_tokens": 10_000,
+    "output_tokens": 100,
+    "cached": 0,
+    "input": 10_000,
+}
+
+
+def test_what_it_has_thought_is_paid_as_output_and_stands_in_its_total_alone(order: Order) -> None:
+    usage = priced(order, {"m": COUNTS})
+    assert (usage.known, usage.cost_micro_usd) == (True, 10_000 + 10_001_000)
+    assert usage.output_tokens == 1_000_100
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        {"m": {**COUNTS, "total_tokens": 10_099}},
+        {"m": {**COUNTS, "total_tokens": 0}},
+        {"m": {**COUNTS, "total_tokens": None}},
+        {"m": {**COUNTS, "total_tokens": 1_010_100.0}},
+        {"m": {name: count for name, count in COUNTS.items() if name != "total_tokens"}},
+        {"m": {name: count for name, count in COUNTS.items() if name != "input_tokens"}},
+        {"m": {**COUNTS, "input": 9_999}},
+        {"m": COUNTS, "m 2": {**COUNTS, "output_tokens": -1}},
+        {"m 2": COUNTS, "m\n2": COUNTS},
+    ],
+)
+def test_counts_that_do_not_agree_are_of_unknown_cost(order: Order, shown: dict[str, Any]) -> None:
+    assert not priced(order, shown).known
 
 
 @pytest.mark.parametrize("stats", [None, "all", {"models": {"m": [1], "n": {"input": -1}}}])

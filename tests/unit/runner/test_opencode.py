@@ -17,7 +17,7 @@ from autopilot.runner.agents.opencode import OpencodeAgent
 from autopilot.runner.agents.opencode_profile import plugin_text
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.price import TokenPrice
-from autopilot.schemas.run import AgentSpec
+from autopilot.schemas.run import AgentSpec, Usage
 from tests.support.captures import capture
 from tests.support.orders import make_order
 from tests.support.played import PLAYED
@@ -190,6 +190,44 @@ def test_its_tokens_are_priced_at_each_step(order: Order) -> None:
     cost = 8000 + 3600 + 50
     assert spent[-1] == Spent(cost, 8000, 360, 500, is_priced=True)
     assert (report.usage.known, report.usage.cost_micro_usd, report.usage.turns) == (True, cost, 7)
+
+
+def stepped(order: Order, *tokens: object) -> Usage:
+    """What it is said to have used whose steps tell these tokens."""
+    agent = OpencodeAgent()
+    agent.launch(replace(order, agent=order.agent.model_copy(update={"prices": PRICES})))
+    agent.feed(
+        b"".join(
+            json.dumps({"type": "step_finish", "part": {"reason": "stop", "tokens": each}}).encode() + b"\n"
+            for each in tokens
+        )
+    )
+    return agent.finish(Ending(0, None, "")).usage
+
+
+USED = {"input": 1000, "output": 50, "reasoning": 10, "cache": {"read": 100, "write": 0}}
+
+
+def test_what_it_has_thought_is_paid_as_output(order: Order) -> None:
+    usage = stepped(order, USED)
+    assert (usage.known, usage.cost_micro_usd) == (True, 1000 + 600 + 10)
+
+
+@pytest.mark.parametrize(
+    "tokens",
+    [
+        *({}, None, [], {**USED, "input": None}, {**USED, "output": 900.0}, {**USED, "input": -5}),
+        *({**USED, "output": 2**70}, {**USED, "reasoning": None}, {**USED, "reasoning": "10"}),
+        *({**USED, "cache": None}, {**USED, "cache": {"read": 1.5}}, {**USED, "cache": {"write": None}}),
+    ],
+)
+def test_one_step_without_usable_counts_makes_the_cost_unknown_never_free(
+    order: Order, tokens: object
+) -> None:
+    assert not stepped(order, tokens).known
+    usage = stepped(order, USED, tokens, USED)
+    assert not usage.known
+    assert usage.cost_micro_usd >= 2 * 1610
 
 
 def test_without_a_price_or_an_end_its_cost_is_not_known(order: Order) -> None:

@@ -13,7 +13,7 @@ from autopilot.config.plain import one_line
 from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import count, mapping, text
-from autopilot.runner.agents.pricing import Tally
+from autopilot.runner.agents.pricing import Tally, counted
 from autopilot.runner.agents.tools import tool_name
 from autopilot.schemas.price import TokenCount
 from autopilot.schemas.run import Usage
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 _TYPES = frozenset({"thread.started", "turn.started", "turn.completed", "turn.failed", "error"})
 _TOOLS: Mapping[str, str] = {"command_execution": "Bash", "file_change": "apply_patch"}
+_COUNTS: Mapping[str, str] = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cached_input_tokens",
+    "cache_write": "cache_write_input_tokens",
+}
 _BASH = re.compile(r"(/usr)?(/bin/)?bash\s")
 _MAX_NOTES = 5
 _KEPT_PROSE_CHARS = 2000
@@ -60,6 +66,7 @@ class CodexStream:
         self.prices: Mapping[str, TokenPrice] = {}
         self.model = ""
         self._ledger = ledger
+        self._unread: set[str] = set()
         self._tally = Tally()
         self._tally.last = before or TokenCount()
 
@@ -74,7 +81,7 @@ class CodexStream:
     def look(self) -> list[AgentEvent]:
         """Read what the record has to add."""
         news = self._ledger.news() if self._ledger else []
-        return [self._spent(totals) for totals in news]
+        return [self._spent(totals, "record") for totals in news]
 
     def usage(self, *, is_whole: bool) -> Usage:
         """Give the counters so far; `is_whole` tells that nothing can have been used beside them."""
@@ -82,7 +89,7 @@ class CodexStream:
         has_used = used != TokenCount()
         return Usage(
             cost_micro_usd=cost or 0,
-            known=is_whole and (cost is not None or not has_used),
+            known=is_whole and not self._unread and (cost is not None or not has_used),
             input_tokens=used.input + used.cache_write,
             output_tokens=used.output,
             cached_tokens=used.cache_read,
@@ -111,7 +118,7 @@ class CodexStream:
             case "turn.completed":
                 self.facts.is_complete = True
                 self.facts.turns += 1
-                return [self._spent(mapping(event.get("usage")))]
+                return [self._spent(mapping(event.get("usage")), "stream")]
             case "turn.failed":
                 self.facts.failure = text(mapping(event.get("error")).get("message")) or "it gave no reason"
             case "error":
@@ -141,8 +148,16 @@ class CodexStream:
                 return [UsedTool("" if kind in _TOOLS else tool_name(kind))]
         return []
 
-    def _spent(self, totals: Mapping[str, Any]) -> Spent:
-        """Take a reading of the thread's counters; only what is new in it was used since the last."""
+    def _spent(self, totals: Mapping[str, Any], source: str) -> Spent:
+        """Take a reading of the thread's counters; only what is new in it was used since the last.
+
+        One that cannot be read is made good by the next of its source, and by every one of the stream, whose
+        come last: each is the total.
+        """
+        if counted(totals, _COUNTS) is None:
+            self._unread.add(source)
+        else:
+            self._unread -= {source, "record"}
         cached, written = (
             count(totals.get("cached_input_tokens")),
             count(totals.get("cache_write_input_tokens")),

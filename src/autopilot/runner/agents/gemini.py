@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 
     from autopilot.runner.agents.adapter import AgentReport, Ending, Order
     from autopilot.runner.agents.events import AgentEvent
-    from autopilot.schemas.price import TokenPrice
+    from autopilot.schemas.price import TokenCount, TokenPrice
     from autopilot.schemas.run import AgentSpec
 
 _BASE, _KEY = "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY"
 _URL = "https://generativelanguage.googleapis.com"
 _TYPES = frozenset({"init", "message", "error"})
 _COUNTS: Mapping[str, str] = {"input": "input", "output": "output_tokens", "cache_read": "cached"}
+# What it was sent, and all: what stands in the total alone it has thought.
+_SUMS: Mapping[str, str] = {"input": "input_tokens", "output": "total_tokens"}
 # A use of a tool that ended like this never began: its policy comes after our hook, all else before it.
 _NEVER_BEGAN = frozenset({"policy_violation", "tool_not_registered", "invalid_tool_params"})
 _DENIED = frozenset({"policy_violation", "tool_not_registered"})
@@ -152,8 +154,8 @@ class GeminiAgent:
         return [] if how in _NEVER_BEGAN else [Acted(tool)]
 
     def _spend(self, stats: Mapping[str, Any]) -> Spent:
-        models = {one_line(name): mapping(each) for name, each in mapping(stats.get("models")).items()}
-        used = {name: tokens for name, each in models.items() if (tokens := counted(each, _COUNTS))}
+        models = mapping(stats.get("models"))
+        used = {one_line(name): tokens for name, each in models.items() if (tokens := _tokens(mapping(each)))}
         cost = priced(used, self._prices) if used and len(used) == len(models) else None
         self._usage = Usage(
             cost_micro_usd=cost or 0,
@@ -166,6 +168,18 @@ class GeminiAgent:
         )
         usage = self._usage
         return Spent(cost, usage.input_tokens, usage.output_tokens, usage.cached_tokens, is_priced=True)
+
+
+def _tokens(shown: Mapping[str, Any]) -> TokenCount | None:
+    """Read what a model used, its thoughts as output, as is paid; None where the numbers do not agree.
+
+    Source: the code of 0.61.0: thoughts stand in `total_tokens` alone, which is the service's own sum.
+    """
+    counts, sums = counted(shown, _COUNTS), counted(shown, _SUMS)
+    if counts is None or sums is None or counts.input + counts.cache_read < sums.input:
+        return None
+    answered = sums.output - sums.input
+    return counts.model_copy(update={"output": answered}) if answered >= counts.output else None
 
 
 def _sign_in(_: AgentSpec, environment: Mapping[str, str]) -> Outside | None:

@@ -29,7 +29,7 @@ from autopilot.runner.agents.events import Acted, AgentEvent, Spent, Spoke, Used
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.numbers import mapping, text
 from autopilot.runner.agents.opencode_profile import REFUSED
-from autopilot.runner.agents.pricing import priced, unpriced, usable
+from autopilot.runner.agents.pricing import counted, priced, unpriced, usable
 from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.runner.agents.tools import Denials, tool_name
 from autopilot.schemas.price import TokenCount
@@ -45,6 +45,13 @@ _TYPES = frozenset({"step_start", "reasoning"})
 _OUTSIDE_OF_A_RULE = ("The user has specified a rule which prevents", "The user rejected permission")
 _NO_SUCH_TOOL = "Model tried to call unavailable tool"
 _GOES_ON = "tool-calls"
+_COUNTS: Mapping[str, str] = {
+    "input": "input",
+    "output": "output",
+    "cache_read": "read",
+    "cache_write": "write",
+}
+_THOUGHT: Mapping[str, str] = {"input": "input", "output": "reasoning"}
 _SIGN_IN = "set the key of its provider where the daemon is started: ANTHROPIC_API_KEY or OPENAI_API_KEY"
 # First match wins. Source: recorded streams; docs/agents/opencode.md.
 _WORDS: tuple[Row, ...] = (
@@ -70,6 +77,7 @@ class OpencodeStream:
         self._model, self._prices = model, prices or {}
         self._used = TokenCount()
         self._turns = 0
+        self._is_counted = True
         self._last_reason = ""
         self._failure: Mapping[str, Any] | None = None
         self._said = ""
@@ -89,7 +97,7 @@ class OpencodeStream:
         cost = priced(used, self._prices)
         return Usage(
             cost_micro_usd=cost or 0,
-            known=is_whole and cost is not None,
+            known=is_whole and self._is_counted and cost is not None,
             input_tokens=self._used.input + self._used.cache_write,
             output_tokens=self._used.output,
             cached_tokens=self._used.cache_read,
@@ -138,13 +146,11 @@ class OpencodeStream:
 
     def _step(self, part: Mapping[str, Any]) -> Spent:
         shown, cache = mapping(part.get("tokens")), mapping(mapping(part.get("tokens")).get("cache"))
-        flat = {
-            **{name: shown.get(name) for name in ("input", "output", "reasoning")},
-            **{name: cache.get(name) for name in ("read", "write")},
-        }
-        names = {"input": "input", "output": "output", "cache_read": "read", "cache_write": "write"}
+        flat = {"reasoning": 0, **shown, **{name: cache[name] for name in ("read", "write") if name in cache}}
+        is_counted = None not in (counted(flat, _COUNTS), counted(flat, _THOUGHT))
+        self._is_counted = self._is_counted and is_counted and isinstance(shown.get("cache", {}), dict)
         thought = usable(flat, {"output": "reasoning"}, last=TokenCount())
-        self._used = self._used.plus(usable(flat, names, last=TokenCount())).plus(thought)
+        self._used = self._used.plus(usable(flat, _COUNTS, last=TokenCount())).plus(thought)
         self._turns += 1
         self._last_reason = text(part.get("reason"))
         used = self._used
