@@ -24,6 +24,8 @@ _SECRET = (
     ".htpasswd", ".vault-token", ".dockercfg", ".s3cfg", ".boto", "*.jks", "*.keystore", "*.tfstate",
     "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa", "*.pem", "*.p12", "*.pfx", "*.key", "*.keychain*",
 )  # fmt: skip
+# A client looks for these where it starts, so `src/*` need not be taken for one of them.
+_TOP = frozenset({"opencode.json*"})
 # They show which names there are, with made-up values, and are committed.
 _SAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
 _INSTALLED = ("node_modules/**", ".venv/**", "venv/**", "site-packages/**")
@@ -61,6 +63,7 @@ class Places:
         self._deep_manifests = Names(
             name for name in (*context.manifests, *context.lockfiles) if name != "setup.py"
         )
+        self._deep_protected = Names(name for name in context.protected if name not in _TOP)
         self.secret = Names(_SECRET)
         self.installed = Names(_INSTALLED)
 
@@ -98,14 +101,19 @@ class Places:
 
     def is_under(self, spot: Spot, names: Names) -> bool:
         """Whether one of the names is met, by the path as written or as links lead."""
+        if names is self.protected and self._is_deep_wild(spot):
+            names = self._deep_protected
         return names.has(spot.marked) or (spot.parts is not None and names.has(spot.parts))
 
     def is_manifest(self, spot: Spot) -> bool:
         """Whether it is, or could become, a manifest or a lock file of the worktree."""
         if spot.parts is None:
             return False
-        is_deep_wild = len(spot.marked) > 1 and (ANY in spot.marked[-1] or ONE in spot.marked[-1])
-        return self.is_under(spot, self._deep_manifests if is_deep_wild else self.manifests)
+        return self.is_under(spot, self._deep_manifests if self._is_deep_wild(spot) else self.manifests)
+
+    @staticmethod
+    def _is_deep_wild(spot: Spot) -> bool:
+        return len(spot.marked) > 1 and (ANY in spot.marked[-1] or ONE in spot.marked[-1])
 
     def is_secret(self, spot: Spot) -> bool:
         """Whether what is read there may be a secret."""

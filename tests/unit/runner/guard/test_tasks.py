@@ -35,6 +35,9 @@ STEERED = (
     ("lein test", "project.clj"), ("rebar3 eunit", "rebar.config"), ("meson compile -C b", "meson.build"),
     ("npx --no-install nx test app", "project.json"), ("npx --no-install turbo run test", "turbo.json"),
     ("pod install --deployment", "Podfile"), ("make", "Makefile"), ("npm test", "package.json"),
+    ("dune test", "dune"), ("prove -l t", ".proverc"), ("busted", ".busted"), ("luacheck src", ".luacheckrc"),
+    ("clj -M:test", "deps.edn"), ("trunk build", "Trunk.toml"), ("deno task test", "deno.json"),
+    ("npx --no-install graphql-codegen", "codegen.ts"), ("hatch run test", "pyproject.toml"),
 )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
@@ -90,6 +91,27 @@ def _nx(call: Call) -> None:
         _NX.read(call.after(1))
 
 
+_STORYBOOK = Form(
+    "-o:folder -c:read --output-dir=folder --config-dir=read --quiet --docs --test --disable-telemetry "
+    "--loglevel=word",
+    "",
+)
+_CODEGEN = Form("-c:settings --config=settings --check --silent -sve --verbose --errors-only", "")
+
+
+def _storybook(call: Call) -> None:
+    for name in ("main.js", "main.ts", "main.cjs", "main.mjs", "preview.js", "preview.ts"):
+        call.act.unmade(Word(f".storybook/{name}"))
+    _STORYBOOK.read(call)
+
+
+def _codegen(call: Call) -> None:
+    """Judge what writes the files that its own file names."""
+    call.act.unchanged(("package.json", "codegen.ts", "codegen.js", "codegen.yml", "codegen.yaml"), call.name)
+    call.act.unchanged((".graphqlrc", ".graphqlrc.yml", ".graphqlrc.ts", "graphql.config.js"), call.name)
+    _CODEGEN.read(call)
+
+
 BUILDERS: Mapping[str, Policy] = MappingProxyType(
     {
         "nx": _nx,
@@ -110,6 +132,8 @@ BUILDERS: Mapping[str, Policy] = MappingProxyType(
         "rollup": Form(_BUNDLE, "read*"),
         "tsup": Form(_BUNDLE, "read*"),
         "esbuild": _ESBUILD,
+        "storybook": one_of({"build": _storybook}, "storybook in a run"),
+        "graphql-codegen": _codegen,
         "ng": one_of(same(_NG, "test", "build", "lint"), "ng in a run"),
         "prisma": one_of(same(Form(_SCHEMA, ""), "validate", "format", "generate"), "prisma in a run"),
         "playwright": one_of({"test": _PLAYWRIGHT}, "playwright in a run"),

@@ -20,6 +20,7 @@ from autopilot.runner.guard.policy import (
     node,
     platforms,
     python,
+    runners,
     scripts,
     search,
     text,
@@ -48,6 +49,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
         **platforms.PROGRAMS,
         **infra.PROGRAMS,
         **databases.PROGRAMS,
+        **runners.PROGRAMS,
         OWN_PROGRAM: scripts.run_repository_program,
     }
 )
