@@ -11,7 +11,7 @@ from autopilot.config.proc import SpawnError
 from autopilot.daemon import transitions_publish
 from autopilot.daemon.delivery import waiting
 from autopilot.daemon.delivery.courier import MOST_TRIES
-from autopilot.daemon.store import queries_runs, writes
+from autopilot.daemon.store import queries_runs, steps, writes
 from autopilot.schemas.delivery import ChannelSpec
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome
@@ -160,6 +160,26 @@ class TestEnds:
         assert next_ms == one.not_before_ms
         assert 0 < one.not_before_ms - errands.stage.clock.now_ms() <= 60_000
         assert len(errands.supervisor.launches) == 1
+
+    @pytest.mark.parametrize("set_s", [-20 * 3600, -600, 600])
+    def test_a_clock_that_is_set_puts_off_nothing_that_waits_and_hurries_nothing(
+        self, make_errands: Make, set_s: int
+    ) -> None:
+        errands = make_errands()
+        errands.morning()
+        errands.ends("not-sent", code="not-connected", message="x")
+
+        def wait_ms() -> int:
+            return errands.all()[-1].not_before_ms - errands.stage.shop.now_ms()
+
+        before_ms = wait_ms()
+        stage = errands.stage
+        stage.clock.jump_wall(set_s)
+        steps.record(stage.store, set_s * 1000, now_ms=stage.clock.now_ms())
+        errands.loop.tick()
+        assert errands.states() == ["waiting"]
+        assert wait_ms() == before_ms
+        assert len(errands.specs()) == 1
 
     @pytest.mark.parametrize("broken", ["", "{", '{"id": "9-9", "outcome": "sent", "finished_ms": 1}'])
     def test_a_publisher_without_a_word_of_its_own_is_judged_by_the_mark(

@@ -25,7 +25,7 @@ from sqlalchemy import (
 
 from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.tables import ATTEMPTS, TICKETS
-from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS
+from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, DELIVERIES, FIRINGS
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.events import Event
 from autopilot.schemas.machine import State
@@ -191,7 +191,7 @@ def _back_ms(conn: Connection, now_ms: int) -> int:
 
 
 def _move(conn: Connection, set_ms: int) -> None:
-    """Move what lies ahead: waits after a failure, cool-downs, usage windows."""
+    """Move what lies ahead: waits after a failure, cool-downs, usage windows, messages that wait."""
 
     def moved(column: Column[int]) -> ColumnElement[int]:
         there = column + set_ms
@@ -203,6 +203,8 @@ def _move(conn: Connection, set_ms: int) -> None:
     until = BREAKERS.c.cooldown_until_ms
     conn.execute(update(BREAKERS).where(until.is_not(None)).values(cooldown_until_ms=moved(until)))
     conn.execute(update(AGENT_WINDOWS).values(resets_ms=moved(AGENT_WINDOWS.c.resets_ms)))
+    waits = update(DELIVERIES).where(DELIVERIES.c.ended_ms.is_(None))
+    conn.execute(waits.values(not_before_ms=moved(DELIVERIES.c.not_before_ms)))
     _move_steps(conn, set_ms)
 
 
