@@ -13,6 +13,7 @@ import pytest
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
 from autopilot.launchd.awake import More, hold
+from tests.support.daemon import Daemon
 from tests.support.logind import dbusmock_logind, listed
 from tests.support.wait import wait_until
 
@@ -65,3 +66,25 @@ def test_a_lock_is_off_the_systems_list_once_its_run_is_killed(address: str, tmp
         for each in (child, other):
             proc.kill_tree(each.id, grace_s=0, clock=CLOCK)
             each.poll()
+
+
+@pytest.mark.covers("D01", "D04")
+def test_a_daemon_that_no_service_keeps_holds_a_lock_from_on_to_off(address: str, tmp_path: Path) -> None:
+    """A laptop that was armed at seven for ten o'clock slept before a first run could take a lock."""
+    config = '[identity]\nname = "P"\nemail = "p@example.org"\n[awake]\nlid = "always"\n'
+    daemon = Daemon(tmp_path / "home", config=config, env={"DBUS_SYSTEM_BUS_ADDRESS": address})
+    daemon.start()
+    try:
+        assert listed(address) == []
+        for _ in range(2):
+            daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
+            wait_until(lambda: listed(address), 20, "the lock is there")
+            what = "sleep:idle:handle-lid-switch"
+            assert locks(address) == [("autopilot", what, "autopilot is on", "block")]
+            daemon.call("POST", "/v1/switch", on=False)
+            wait_until(lambda: listed(address) == [], 20, "it was let go")
+        daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
+        wait_until(lambda: listed(address), 20, "the lock is there again")
+    finally:
+        daemon.kill()
+    wait_until(lambda: listed(address) == [], 20, "it ended with the daemon, however that ended")

@@ -14,7 +14,7 @@ import structlog
 
 from autopilot.config import logs, proc
 from autopilot.daemon import children
-from autopilot.launchd import awake
+from autopilot.launchd import awake, power
 from autopilot.schemas.events import Event
 from tests.support.shop import Stage
 
@@ -122,7 +122,7 @@ def test_what_is_held_off_besides_sleep_is_what_the_configuration_says_and_the_p
         return awake.AwakeLock("logind")
 
     monkeypatch.setattr(awake, "hold", hold)
-    monkeypatch.setattr(children, "is_on_mains", lambda: is_on_mains)
+    monkeypatch.setattr(power, "is_on_mains", lambda: is_on_mains)
     config = stage.paths.config_file
     config.write_text(config.read_text() + f"[awake]\nenabled = true\n{said}\n")
     stage.current.refresh()

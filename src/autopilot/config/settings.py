@@ -129,7 +129,7 @@ class Retention(Input):
 class Awake(Input):
     """The lock that keeps the machine from sleeping while a run goes on."""
 
-    enabled: bool = Field(description="hold a sleep lock during each run, and from on to off as a service")
+    enabled: bool = Field(description="hold a sleep lock from on to off, and during each run")
     display: bool = Field(description="keep the display on too; macOS only")
     lid: Literal["never", "on-mains", "always"] = Field(
         description="when a run also holds off what the system does at a shut lid; logind only"

@@ -34,6 +34,7 @@ from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.outlasting import Outlasting
+from autopilot.daemon.own_lock import OwnLock
 from autopilot.daemon.probing import Probing
 from autopilot.daemon.reconcile import Reconcile
 from autopilot.daemon.retention import Retention
@@ -130,7 +131,8 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         routes,
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
-    vigil = Vigil(keeper.find(shop.clock) if environ.current().get(MARK) else None)
+    is_service = bool(environ.current().get(MARK))
+    vigil = Vigil(keeper.find(shop.clock) if is_service else OwnLock(lambda: shop.settings))
     own = Hands(drafts, backups, cleaner, courier, vigil, turns)
     looked_after = chores(Doors(lock, control), own, trouble=lambda: loop.complaints.troubles.now)
     loop = Loop(shop, chores=(*looked_after, *filter(None, [shop.probing])))

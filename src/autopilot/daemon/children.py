@@ -14,12 +14,12 @@ from autopilot.config import environ
 from autopilot.config.logs import logger
 from autopilot.config.paths import EVENTS_FILE, LEASE_FILE, PUBLISH_EVENTS_FILE, RUNNER_LOG, SPEC_FILE
 from autopilot.config.proc import RUN_ID_VARIABLE
+from autopilot.daemon.own_lock import more_than_sleep
 from autopilot.daemon.specs import publish_dir
 from autopilot.daemon.supervisor import Launch
 from autopilot.daemon.version import own_code
 from autopilot.daemon.watch import Order
 from autopilot.launchd import awake, scope
-from autopilot.launchd.power import is_on_mains
 from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.schemas.events import Event
 
@@ -228,7 +228,7 @@ def _keeper(key: str, settings: Settings) -> Callable[[ProcessId], AbstractConte
             return
         log = logger("daemon")
         try:
-            lock = awake.hold(reason=f"autopilot {key}", pid=process.pid, more=_more(settings))
+            lock = awake.hold(reason=f"autopilot {key}", pid=process.pid, more=more_than_sleep(settings))
         except OSError as exc:  # a full disk, say: the run matters more than its lock
             lock = awake.AwakeLock("none", "awake-not-started", str(exc))
         if lock.warning:
@@ -242,13 +242,6 @@ def _keeper(key: str, settings: Settings) -> Callable[[ProcessId], AbstractConte
             log.debug(Event.AWAKE_RELEASED, key=key)
 
     return keep
-
-
-def _more(settings: Settings) -> awake.More:
-    """Say what to hold off besides sleep: a lid is looked after as the machine stands when a run begins."""
-    lid = settings.awake.lid
-    is_lid = lid == "always" or (lid == "on-mains" and is_on_mains() is not False)
-    return awake.More(display=settings.awake.display, lid=is_lid)
 
 
 def _own_python(module: str, *arguments: str) -> tuple[str, ...]:

@@ -1,14 +1,15 @@
-"""Keeps the machine awake from on to off, by the awake service that was installed beside the daemon's.
+"""Keeps the machine awake from on to off: by the awake service, or a daemon that no service keeps by itself.
 
-Must not keep a run from starting: without that service each run still holds a lock of its own. Must not
-believe that a service that was started holds anything: it is asked again a little later.
+Must not keep a run from starting: without it each run still holds a lock of its own. Must not believe that
+a service that was started holds anything: it is asked again a little later.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from autopilot.config.logs import logger
+from autopilot.daemon.own_lock import OwnLock
 from autopilot.daemon.store import nights, queries_host
 from autopilot.daemon.told import RUN
 from autopilot.schemas.errors import AutopilotError
@@ -17,7 +18,6 @@ from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
     from autopilot.daemon.shop import Shop
-    from autopilot.launchd.keeper import Keeper
 
 NIGHT = "night"
 """The name under which the lock from on to off is kept."""
@@ -25,11 +25,32 @@ _SETTLED_MS = 15 * MS_PER_S
 """By then the service holds the machine awake, or was refused too often and given up."""
 
 
+class Wakeful(Protocol):
+    """Who keeps the machine awake: a keeper of services, or this process."""
+
+    @property
+    def init(self) -> str:
+        """Give its name, or the kind of its lock."""
+        ...
+
+    def keep_awake(self, *, is_wanted: bool) -> None:
+        """Begin or end to.
+
+        Raises:
+            AutopilotError: it was refused, and may not be a little later.
+        """
+        ...
+
+    def is_awake(self) -> bool:
+        """Tell whether it does."""
+        ...
+
+
 class Vigil:
     """Follows the switch on every tick."""
 
-    def __init__(self, keeper: Keeper | None) -> None:
-        """Take who starts and ends the awake service; None where no service keeps us."""
+    def __init__(self, keeper: Wakeful | None) -> None:
+        """Take who keeps the machine awake; None where nobody is to."""
         self._keeper = keeper
         self._is_kept: bool | None = None
         """What was asked of it last and done; None: nothing, or it was refused, so that it is asked again."""
@@ -66,7 +87,7 @@ class Vigil:
         if self._keeper is not None and self._is_wanted is not None and self._is_kept is not False:
             _keep(self._keeper, is_wanted=False)
 
-    def _follow(self, keeper: Keeper, shop: Shop) -> None:
+    def _follow(self, keeper: Wakeful, shop: Shop) -> None:
         """Ask for what is wanted; once more a little later where it was refused."""
         is_wanted = self._is_wanted is True
         refusal = _keep(keeper, is_wanted=is_wanted)
@@ -84,7 +105,7 @@ class Vigil:
         self._is_asked = is_asked
 
 
-def _keep(keeper: Keeper, *, is_wanted: bool) -> AutopilotError | None:
+def _keep(keeper: Wakeful, *, is_wanted: bool) -> AutopilotError | None:
     """Ask for it; gives the refusal."""
     try:
         keeper.keep_awake(is_wanted=is_wanted)
@@ -94,14 +115,17 @@ def _keep(keeper: Keeper, *, is_wanted: bool) -> AutopilotError | None:
     return None
 
 
-def _tell(keeper: Keeper, shop: Shop) -> None:
+def _tell(keeper: Wakeful, shop: Shop) -> None:
     """Say in the log, and where `status` and the digest read it, whether the machine is kept awake."""
     log = logger("daemon")
     if keeper.is_awake():
         log.info(Event.AWAKE_HELD, key=NIGHT, kind=keeper.init)
         nights.note_lock(shop.store, NIGHT, kind=keeper.init, warning="", detail="")
         return
-    reason = "awake-not-given"
-    detail = "the awake service does not run: not installed, or the system refuses the lock"
+    if isinstance(keeper, OwnLock):
+        reason, detail = keeper.lack
+    else:
+        reason = "awake-not-given"
+        detail = "the awake service does not run: not installed, or the system refuses the lock"
     log.warning(Event.AWAKE_UNAVAILABLE, key=NIGHT, reason=reason, detail=detail)
     nights.note_lock(shop.store, NIGHT, kind="none", warning=reason, detail=detail)

@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.daemon.own_lock import OwnLock
 from autopilot.daemon.store import nights, writes
 from autopilot.daemon.vigil import Vigil
 from autopilot.launchd.launchctl import Launchctl
 from autopilot.schemas.errors import RefusedError
 from tests.support.clock import FakeClock
+from tests.support.repo_traps import write_script
 from tests.support.shop import Stage
 
 
@@ -152,3 +154,21 @@ def test_a_lock_that_nobody_asks_for_any_more_is_none_that_is_missing(stage: Sta
     stage.current.refresh()
     vigil(stage.shop)
     assert kept(stage) == {}
+
+
+def test_a_lock_of_our_own_that_is_refused_is_told_in_the_systems_words_and_not_asked_for_again(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = tmp_path / "asked"
+    for name in ("systemd-inhibit", "caffeinate"):
+        write_script(tmp_path / "bin" / name, f"echo x >> '{asked}'\necho 'Access denied' >&2\nexit 1\n")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    vigil = Vigil(OwnLock(lambda: stage.shop.settings))
+    writes.turn_on(stage.store, by="test")
+    for _ in range(5):
+        vigil(stage.shop)
+        stage.clock.advance(20)
+    with stage.store.read() as conn:
+        (lock,) = nights.locks(conn)
+    assert (lock.kind, lock.warning, lock.detail) == ("none", "awake-refused", "Access denied")
+    assert asked.read_text() == "x\n"

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 
 def service(settings: Settings, paths: Paths, clock: Clock) -> Iterator[Check]:
-    """Look at the service of this folder; where none is installed there is nothing to say.
+    """Look at the service of this folder; where none is installed, say what comes of that.
 
     Raises:
         ConfigError: what was handed to it cannot be used.
     """
     init = keeper.find(clock)
     if keeping.installed_home(init) is None:
+        yield warning("service", "none: nobody starts the daemon after a reboot", "autopilot install")
         return
     if keeping.installed_home(init) != keeping.our_home():
         yield warning("service", "it keeps another folder's queue", "autopilot service status tells which")

@@ -90,9 +90,11 @@ def looked(home: Path) -> list[Check]:
     return list(service(settings, paths, FakeClock()))
 
 
-def test_without_a_service_there_is_nothing_to_say(manager: Manager, tmp_path: Path) -> None:
+def test_without_a_service_what_comes_of_that_is_said(manager: Manager, tmp_path: Path) -> None:
     (manager.folder / manager.daemon_file).unlink()
-    assert looked(tmp_path) == []
+    (line,) = looked(tmp_path)
+    assert (line.verdict, line.cure) == (CheckVerdict.WARNING, "autopilot install")
+    assert "after a reboot" in line.evidence
 
 
 def test_an_agent_that_only_the_terminal_can_sign_in_is_no_go_with_the_command(
