@@ -29,7 +29,11 @@ _UNREACHED: Final[Means] = (_FAILED, "agent-unreachable")
 _NO_RESULT: Final[Means] = (_FAILED, "agent-no-result")
 _ERROR: Final[Means] = (_FAILED, "agent-error")
 _SILENT: Final[Means] = (_FAILED, "agent-failed-unknown")
+_BILLED: Final[Means] = (Outcome.CREDENTIAL, "agent-billing")
+_TOO_LONG: Final[Means] = (_FAILED, "agent-prompt-too-long")
 _LONG: Final = "x" * 500
+_QUOTED: Final = "messages.401 is too big: 404 503, authentication, unauthorized, api key, model x not found"
+"""Words of a failure that is about something else."""
 
 
 def _newest(kind: str, rows: dict[str, Means]) -> dict[tuple[str, str], Means]:
@@ -80,6 +84,9 @@ _CLAUDE: Final = Played(
             ("autopilot: host", 403, _NOT_LISTED),
             ("slow", 429, _LIMITED),
             ("down", 529, _DOWN),
+            ("autopilot: host", 529, _DOWN),
+            (_QUOTED, 400, _ERROR),
+            ("unpaid", 402, _BILLED),
             ("Flux is low", None, _ERROR),
             ([], [401], _ERROR),
         )
@@ -133,6 +140,15 @@ _CODEX: Final = Played(
             ("You’ve hit your usage limit. Try again later.", (Outcome.USAGE_LIMIT, "agent-usage-limit")),
             ("Flux is low", _ERROR),
             ([], _ERROR),
+            (f"unexpected status 400 Bad Request: {_QUOTED}", _ERROR),
+            ("unexpected status 400 Bad Request: model x is not supported", _NO_MODEL),
+            ("unexpected status 413 Too Large: context_length_exceeded", _TOO_LONG),
+            (f"unexpected status 503 Service Unavailable: {_QUOTED}", _DOWN),
+            (f"exceeded retry limit, last status: 429 Too Many Requests, {_QUOTED}", _LIMITED),
+            ("unexpected status 502 Bad Gateway: autopilot: host", _DOWN),
+            ("unexpected status 404 Not Found: gone", _NO_MODEL),
+            ("unexpected status 402 Payment Required: no", _BILLED),
+            ("messages.401 is too big: 404 429 503", _ERROR),
         )
     ),
     ends=((({"type": "turn.started"},), 0, _NO_RESULT),),
@@ -161,6 +177,9 @@ _COPILOT: Final = Played(
             ({"message": "down", "statusCode": 529}, _DOWN),
             ({"message": "Flux is low"}, _ERROR),
             ({"statusCode": [401]}, _ERROR),
+            ({"message": _QUOTED, "statusCode": 400}, _ERROR),
+            ({"message": "autopilot: host", "statusCode": 502}, _DOWN),
+            ({"message": "unpaid", "statusCode": 402}, _BILLED),
         )
     ),
     ends=((({"type": "result", "exitCode": 1},), 0, _NO_RESULT),),
@@ -202,6 +221,16 @@ _GEMINI: Final = Played(
             ("fetch failed sending request", _UNREACHED),
             ("Flux is low", _ERROR),
             ([], _ERROR),
+            *(
+                (f'[API Error: {{"error":{{"message":"\\"code\\":401 {_QUOTED}","code": {code}}}}}]', means)
+                for code, means in (
+                    *((400, _ERROR), (403, _NO_KEY), (404, _NO_MODEL), (402, _BILLED)),
+                    *((429, _LIMITED), (503, _DOWN)),
+                )
+            ),
+            ('[API Error: {"error":{"code":400,"message":"write: API key not valid"}}]', _ERROR),
+            ('[API Error: {"error":{"code":502,"message":"autopilot: host"}}]', _DOWN),
+            ('messages.3: "code":401 and "code":503', _ERROR),
         )
     ),
     ends=(((), 41, _NO_KEY), (({"type": "init"},), 1, _NO_RESULT)),
@@ -241,6 +270,13 @@ _OPENCODE: Final = Played(
             ({"data": {"statusCode": 403, "responseBody": "autopilot: host"}}, _NOT_LISTED),
             ({"name": "UnknownError", "data": {"message": "Unable to connect."}}, _UNREACHED),
             ({"name": "Flux", "data": []}, _ERROR),
+            ({"data": {"message": _QUOTED, "statusCode": 400}}, _ERROR),
+            ({"data": {"message": _QUOTED, "statusCode": 503}}, _DOWN),
+            ({"data": {"message": "x", "statusCode": 402}}, _BILLED),
+            ({"data": {"message": "prompt is too long", "statusCode": 400}}, _TOO_LONG),
+            ({"data": {"message": "x", "responseBody": "autopilot: host", "statusCode": 502}}, _DOWN),
+            ({"data": {"message": "messages.401 is too big: 404 429 503"}}, _ERROR),
+            ({"data": {"message": "Unauthorized", "statusCode": None}}, _NO_KEY),
             ([], _ERROR),
         )
     ),

@@ -151,6 +151,23 @@ def test_what_was_said_in_prose_is_repeated_to_the_person() -> None:
     assert "Run `claude login` first." in report.message
 
 
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        (529, "agent-service-down"),
+        (400, "agent-error"),
+        (404, "agent-model-unknown"),
+        (None, "agent-not-authenticated"),
+    ],
+)
+def test_a_status_that_is_known_decides_and_no_error_of_an_earlier_request(
+    status: int | None, code: str
+) -> None:
+    retried = {"type": "system", "subtype": "api_retry", "error": "authentication_failed"}
+    report, _ = play(lines(retried, {**RESULT, "is_error": True, "api_error_status": status}), 1)
+    assert report.code == code
+
+
 def test_questions_are_read_from_the_final_message_only() -> None:
     asked = "I looked.\n\nAUTOPILOT-QUESTION: Which one, a or b?\n- **AUTOPILOT-QUESTION:** And when?\n"
     early = {

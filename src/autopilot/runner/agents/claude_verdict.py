@@ -15,7 +15,6 @@ from autopilot.runner.agents.ends import (
     ERROR,
     LAUNCHER,
     RATE_LIMITED,
-    SERVICE_DOWN,
     SMALLER,
     TOO_LONG,
     USAGE_LIMIT,
@@ -28,8 +27,9 @@ from autopilot.runner.agents.ends import (
     unreachable,
     without_result,
 )
-from autopilot.runner.agents.numbers import text
+from autopilot.runner.agents.numbers import count, text
 from autopilot.runner.agents.refused_host import refused_by_us
+from autopilot.runner.agents.status import OF_THE_REQUEST, of_status
 from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
@@ -57,10 +57,8 @@ _HOPELESS: Mapping[str, tuple[Outcome, str, str]] = {
         "update it; an organisation's managed settings must not turn hooks off (disableAllHooks)",
     ),
 }
-_UNAUTHORIZED = (401, 403)
-_NOT_FOUND = 404
+_NO_MODEL = no_such_model("the account has")
 _TOO_MANY = 429
-_SERVER_ERROR = 500
 
 
 def judge(stream: ClaudeStream, ending: Ending) -> AgentReport:
@@ -117,15 +115,15 @@ def _with_error(stream: ClaudeStream, result: Mapping[str, Any]) -> Found:
             return Found(Outcome.OVER_CEILING, "run-ceiling", hint)
         case "error_max_turns":
             return Found(Outcome.AGENT_FAILED, "agent-max-turns", SMALLER)
-    status = result.get("api_error_status")
-    status = status if isinstance(status, int) else None
-    return (
-        refused_by_us(_said(result))
-        or _limit_verdict(stream, result)
-        or _account_verdict(stream.facts.error, status)
-        or _service_verdict(stream.facts.error, result, status)
-        or ERROR
-    )
+    status = count(result.get("api_error_status"))
+    refused = refused_by_us(_said(result), status)
+    if refused is not None:
+        return refused
+    if status in {0, _TOO_MANY} and (limit := _limit_verdict(stream, result)):
+        return limit
+    if status and status not in OF_THE_REQUEST:
+        return of_status(status, no_sign_in=_NO_SIGN_IN, no_model=_NO_MODEL)
+    return _of_request(stream.facts.error, result) or (ERROR if status else _of_words(stream, result))
 
 
 def _limit_verdict(stream: ClaudeStream, result: Mapping[str, Any]) -> Found | None:
@@ -142,23 +140,21 @@ def _of_window(stream: ClaudeStream, code: str) -> str:
     return f"{code}-weekly" if limit is not None and limit.window.startswith("seven_day") else code
 
 
-def _account_verdict(error: str, status: int | None) -> Found | None:
-    if error == "authentication_failed" or status in _UNAUTHORIZED:
-        return _NO_SIGN_IN
+def _of_request(error: str, result: Mapping[str, Any]) -> Found | None:
     if error == "billing_error":
         return BILLING
-    if error == "model_not_found" or status == _NOT_FOUND:
-        return no_such_model("the account has")
-    return None
+    return TOO_LONG if result.get("terminal_reason") == "prompt_too_long" else None
 
 
-def _service_verdict(error: str, result: Mapping[str, Any], status: int | None) -> Found | None:
-    if result.get("terminal_reason") == "prompt_too_long":
-        return TOO_LONG
-    if error == "rate_limit" or status == _TOO_MANY:
-        return RATE_LIMITED
-    if status is not None and status >= _SERVER_ERROR:
-        return SERVICE_DOWN
-    if error == "server_error" or result.get("api_error") == "connection_failed":
+def _of_words(stream: ClaudeStream, result: Mapping[str, Any]) -> Found:
+    """Sort by the client's own name of the error, which may be an earlier one: no status is told."""
+    match stream.facts.error:
+        case "authentication_failed":
+            return _NO_SIGN_IN
+        case "model_not_found":
+            return _NO_MODEL
+        case "rate_limit":
+            return RATE_LIMITED
+    if stream.facts.error == "server_error" or result.get("api_error") == "connection_failed":
         return unreachable("no connection to the model's service")
-    return None
+    return ERROR

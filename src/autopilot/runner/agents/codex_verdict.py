@@ -11,10 +11,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.complaint import Row, complaint
 from autopilot.runner.agents.ends import (
     BILLING,
-    ERROR,
     LAUNCHER,
     NO_RESULT,
     RATE_LIMITED,
@@ -31,6 +29,7 @@ from autopilot.runner.agents.ends import (
     without_result,
 )
 from autopilot.runner.agents.refused_host import refused_by_us
+from autopilot.runner.agents.status import sorted_out
 from autopilot.schemas.run import Outcome
 from autopilot.schemas.units import MS_PER_S
 
@@ -39,26 +38,37 @@ if TYPE_CHECKING:
 
     from autopilot.runner.agents.adapter import AgentReport, Ending
     from autopilot.runner.agents.codex_stream import CodexStream
+    from autopilot.runner.agents.complaint import Row
 
 _SIGN_IN = "set CODEX_API_KEY (or CODEX_ACCESS_TOKEN of a subscription) for the daemon; runs see no ~/.codex"
 _NETWORK = "no connection to the model's service; may the agent reach its host?"
 _UPDATE = "update it: npm install -g @openai/codex@latest"
 
-# First match wins. Source: recorded streams; docs/agents/codex.md.
+_NO_SIGN_IN, _NO_MODEL = not_signed_in(_SIGN_IN), no_such_model("`codex debug models` lists")
+_STATUS = re.compile(
+    r"(?:reconnecting\.\.\. \d+/\d+ \()?(?:unexpected|exceeded retry limit, last) status:? (\d{3})\b",
+    re.IGNORECASE,
+)
+_TOO_LONG: Row = (re.compile(r"context.{0,10}(window|length)|context_length_exceeded"), TOO_LONG)
+_OF_REQUEST: tuple[Row, ...] = (
+    (re.compile(r"model.{0,60}(does not exist|not supported)|model_not_found"), _NO_MODEL),
+    _TOO_LONG,
+)
+# Where no status is told. First match wins. Source: recorded streams; docs/agents/codex.md.
 _WORDS: tuple[Row, ...] = (
     (re.compile(r"hit your usage limit|usage_limit_reached"), USAGE_LIMIT),
     (re.compile(r"quota exceeded|insufficient_quota|billing|out of credits"), BILLING),
     (
-        re.compile(r"\b40[13]\b|unauthori[sz]ed|not logged in|missing environment variable|api key"),
-        not_signed_in(_SIGN_IN),
+        re.compile(r"unauthori[sz]ed|not logged in|missing environment variable|api key"),
+        _NO_SIGN_IN,
     ),
     (
-        re.compile(r"model.{0,60}(not found|does not exist|not supported)|model_not_found|\b404\b"),
-        no_such_model("`codex debug models` lists"),
+        re.compile(r"model.{0,60}(not found|does not exist|not supported)|model_not_found"),
+        _NO_MODEL,
     ),
-    (re.compile(r"context.{0,10}(window|length)|context_length_exceeded"), TOO_LONG),
-    (re.compile(r"\b429\b|too many requests|rate limit"), RATE_LIMITED),
-    (re.compile(r"\b5\d\d\b|high demand|overloaded|internal server error"), SERVICE_DOWN),
+    _TOO_LONG,
+    (re.compile(r"too many requests|rate limit"), RATE_LIMITED),
+    (re.compile(r"high demand|overloaded|internal server error"), SERVICE_DOWN),
     (
         re.compile(
             r"stream disconnected|connection failed|error sending request|waiting for network|timed out"
@@ -147,7 +157,16 @@ def _found(stream: CodexStream, ending: Ending) -> Found:
     failure = stream.facts.failure
     if not failure:
         return NO_RESULT
-    return refused_by_us(failure) or complaint(failure, _WORDS) or ERROR
+    told = _STATUS.match(failure)
+    status = int(told[1]) if told else 0
+    return refused_by_us(failure, status) or sorted_out(
+        status,
+        failure,
+        _WORDS,
+        of_request=_OF_REQUEST,
+        no_sign_in=_NO_SIGN_IN,
+        no_model=_NO_MODEL,
+    )
 
 
 def _without_event(stream: CodexStream, ending: Ending) -> Found:

@@ -7,18 +7,13 @@ kept offline: no GitHub sign-in is looked for. Source: measured with 1.0.102, do
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
 from autopilot.runner.agents.adapter import Launch
-from autopilot.runner.agents.complaint import Row, complaint
 from autopilot.runner.agents.ends import (
-    ERROR,
     KEPT_CHARS,
-    RATE_LIMITED,
-    SERVICE_DOWN,
     Found,
     Judged,
     ended,
@@ -34,6 +29,7 @@ from autopilot.runner.agents.numbers import count, mapping, text
 from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Outside, set_among
+from autopilot.runner.agents.status import sorted_out
 from autopilot.runner.agents.tools import Denials, ToolNames
 from autopilot.runner.network.calls import MESSAGES
 from autopilot.schemas.errors import ConfigError
@@ -59,13 +55,7 @@ _FLAGS = (
 _BY_A_HOOK = "Denied by preToolUse hook"
 # Its types are many, and more come with each release: a new family of them is news, a new member is not.
 _FAMILIES = frozenset({"abort", "agent", "assistant", "model", "result", "session", "tool", "user"})
-# First match wins; the status of the service stands first. Source: recorded streams; docs/agents/copilot.md.
-_WORDS: tuple[Row, ...] = (
-    (re.compile(r"^40[13] "), not_signed_in("set COPILOT_PROVIDER_API_KEY where the daemon is started")),
-    (re.compile(r"^404 "), no_such_model()),
-    (re.compile(r"^429 "), RATE_LIMITED),
-    (re.compile(r"^5\d\d "), SERVICE_DOWN),
-)
+_SIGN_IN = "set COPILOT_PROVIDER_API_KEY where the daemon is started"
 
 
 class CopilotAgent:
@@ -176,8 +166,12 @@ class CopilotAgent:
 
     def _found(self, ending: Ending) -> Found:
         if self._failure:
-            words = f"{self._status} {self._failure}"
-            return refused_by_us(words) or complaint(words, _WORDS) or ERROR
+            return refused_by_us(self._failure, self._status) or sorted_out(
+                self._status,
+                self._failure,
+                no_sign_in=not_signed_in(_SIGN_IN),
+                no_model=no_such_model(),
+            )
         install = "install it: npm install -g @github/copilot"
         return refused_by_us(ending.tail) or without_result(self._lines, ending, install=install)
 

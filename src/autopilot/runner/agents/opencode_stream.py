@@ -10,9 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
-from autopilot.runner.agents.complaint import Row, complaint
 from autopilot.runner.agents.ends import (
-    ERROR,
     KEPT_CHARS,
     RATE_LIMITED,
     SERVICE_DOWN,
@@ -27,10 +25,11 @@ from autopilot.runner.agents.ends import (
 )
 from autopilot.runner.agents.events import Acted, AgentEvent, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
-from autopilot.runner.agents.numbers import mapping, text
+from autopilot.runner.agents.numbers import count, mapping, text
 from autopilot.runner.agents.opencode_profile import REFUSED
 from autopilot.runner.agents.pricing import counted, priced, unpriced, usable
 from autopilot.runner.agents.refused_host import refused_by_us
+from autopilot.runner.agents.status import sorted_out
 from autopilot.runner.agents.tools import Denials, tool_name
 from autopilot.schemas.price import TokenCount
 from autopilot.schemas.run import Usage
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from autopilot.runner.agents.adapter import AgentReport, Ending
+    from autopilot.runner.agents.complaint import Row
     from autopilot.schemas.price import TokenPrice
 
 _TYPES = frozenset({"step_start", "reasoning"})
@@ -53,13 +53,15 @@ _COUNTS: Mapping[str, str] = {
 }
 _THOUGHT: Mapping[str, str] = {"input": "input", "output": "reasoning"}
 _SIGN_IN = "set the key of its provider where the daemon is started: ANTHROPIC_API_KEY or OPENAI_API_KEY"
-# First match wins. Source: recorded streams; docs/agents/opencode.md.
+_NO_SIGN_IN, _NO_MODEL = not_signed_in(_SIGN_IN), no_such_model("`opencode models` lists")
+_TOO_LONG: Row = (re.compile(r"context.{0,10}(window|length|overflow)|prompt is too long"), TOO_LONG)
+# Where no status is told. First match wins. Source: recorded streams; docs/agents/opencode.md.
 _WORDS: tuple[Row, ...] = (
-    (re.compile(r"\b40[13]\b|unauthori[sz]ed|authentication|api key"), not_signed_in(_SIGN_IN)),
-    (re.compile(r"model.{0,60}not found|modelnotfound|\b404\b"), no_such_model("`opencode models` lists")),
-    (re.compile(r"context.{0,10}(window|length|overflow)|prompt is too long"), TOO_LONG),
-    (re.compile(r"\b429\b|too many requests|rate.?limit|quota"), RATE_LIMITED),
-    (re.compile(r"\b5\d\d\b|overloaded|internal server error"), SERVICE_DOWN),
+    (re.compile(r"unauthori[sz]ed|authentication|api key"), _NO_SIGN_IN),
+    (re.compile(r"model.{0,60}not found|modelnotfound"), _NO_MODEL),
+    _TOO_LONG,
+    (re.compile(r"too many requests|rate.?limit|quota"), RATE_LIMITED),
+    (re.compile(r"overloaded|internal server error"), SERVICE_DOWN),
     (re.compile(r"unable to connect|connection|socket|econn|fetch failed|terminated"), unreachable()),
 )
 
@@ -172,6 +174,13 @@ def _failed(failure: Mapping[str, Any]) -> Judged:
     data = mapping(failure.get("data"))
     name = text(failure.get("name"))
     said = one_line(text(data.get("message")) or name) or "it gave no reason"
-    words = f"{data.get('statusCode', '')} {name} {said}"
-    found = refused_by_us(f"{said} {text(data.get('responseBody'))}") or complaint(words, _WORDS) or ERROR
+    status = count(data.get("statusCode"))
+    found = refused_by_us(f"{said} {text(data.get('responseBody'))}", status) or sorted_out(
+        status,
+        f"{name} {said}",
+        _WORDS,
+        of_request=(_TOO_LONG,),
+        no_sign_in=_NO_SIGN_IN,
+        no_model=_NO_MODEL,
+    )
     return found.told(f"opencode: {said}")

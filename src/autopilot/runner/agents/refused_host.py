@@ -9,11 +9,17 @@ from autopilot.runner.agents.ends import Found
 from autopilot.schemas.run import Outcome
 
 _MARK = "autopilot: "
+_OURS = frozenset({0, 403})
 
 
-def refused_by_us(words: str) -> Found | None:
-    """Give the verdict over a failure that carries our outlet's words, or None where it has none."""
-    if _MARK not in words:
+def refused_by_us(words: str, status: int = 0) -> Found | None:
+    """Give the verdict over a failure that carries our outlet's words, or None where it has none.
+
+    Args:
+        words: what the client says of it.
+        status: what the answer bore; 0: none is told. Words of another status only quote us.
+    """
+    if _MARK not in words or status not in _OURS:
         return None
     hint = "list the address of its model in `api` of the agent, then resume"
     return Found(Outcome.CONFIGURATION, "agent-host-refused", hint)
