@@ -7,7 +7,7 @@ its own file there.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from autopilot.runner.agents.claude import ClaudeAgent
 from autopilot.runner.agents.codex import CodexAgent
@@ -32,6 +32,11 @@ _SILENT: Final[Means] = (_FAILED, "agent-failed-unknown")
 _BILLED: Final[Means] = (Outcome.CREDENTIAL, "agent-billing")
 _TOO_LONG: Final[Means] = (_FAILED, "agent-prompt-too-long")
 _LONG: Final = "x" * 500
+_ODD_RESULTS: Final[tuple[dict[str, Any], ...]] = (
+    *({}, {"subtype": ["success"]}, {"subtype": "brand_new"}, {"subtype": None}),
+    *({"subtype": "success", "is_error": odd} for odd in (None, 0, "false", True)),
+)
+_ODD_CODES: Final[tuple[Any, ...]] = (1, None, -1, "0", "1", 0.0, 1.0, False, True, {}, 2**70)
 _QUOTED: Final = "messages.401 is too big: 404 503, authentication, unauthorized, api key, model x not found"
 """Words of a failure that is about something else."""
 
@@ -91,7 +96,10 @@ _CLAUDE: Final = Played(
             ([], [401], _ERROR),
         )
     ),
-    ends=((({"type": "system", "subtype": "init"},), 0, _NO_RESULT),),
+    ends=(
+        (({"type": "system", "subtype": "init"},), 0, _NO_RESULT),
+        *((({"type": "result", **odd, "result": "Done."},), 0, _ERROR) for odd in _ODD_RESULTS),
+    ),
     strange=(
         *({"type": "assistant", "message": None}, {"type": "system", "subtype": {"x": 1}}),
         {"type": "assistant", "message": {"content": "text", "usage": 5, "id": []}},
@@ -182,7 +190,10 @@ _COPILOT: Final = Played(
             ({"message": "unpaid", "statusCode": 402}, _BILLED),
         )
     ),
-    ends=((({"type": "result", "exitCode": 1},), 0, _NO_RESULT),),
+    ends=(
+        (({"type": "result"},), 0, _NO_RESULT),
+        *((({"type": "result", "exitCode": code},), 0, _NO_RESULT) for code in _ODD_CODES),
+    ),
     strange=(
         *({"type": "assistant.message", "data": 1}, {"type": "tool.execution_complete"}),
         {"type": "tool.execution_start", "data": {"toolCallId": {}}},
@@ -233,7 +244,14 @@ _GEMINI: Final = Played(
             ('messages.3: "code":401 and "code":503', _ERROR),
         )
     ),
-    ends=(((), 41, _NO_KEY), (({"type": "init"},), 1, _NO_RESULT)),
+    ends=(
+        ((), 41, _NO_KEY),
+        (({"type": "init"},), 1, _NO_RESULT),
+        *(
+            (({"type": "result", "status": odd},), 0, _ERROR)
+            for odd in (None, True, ["success"], "Success", "", 0)
+        ),
+    ),
     strange=(
         *({"type": "message", "role": "assistant"}, {"type": "tool_use", "tool_id": {}, "tool_name": 7}),
         {"type": "tool_result", "tool_id": [], "error": {"type": []}},
@@ -280,7 +298,16 @@ _OPENCODE: Final = Played(
             ([], _ERROR),
         )
     ),
-    ends=((({"type": "step_finish", "part": {"reason": "tool-calls"}},), 0, _NO_RESULT),),
+    ends=(
+        *(
+            (({"type": "step_finish", "part": {"reason": odd}},), 0, _NO_RESULT)
+            for odd in (
+                *("tool-calls", "length", "content-filter", "error", "other", "unknown", ""),
+                *(None, ["stop"], 0, True),
+            )
+        ),
+        (({"type": "step_finish", "part": {"reason": "stop"}}, {"type": "step_start"}), 0, _NO_RESULT),
+    ),
     strange=(
         *({"type": "text", "part": [1]}, {"type": "tool_use"}),
         {"type": "tool_use", "part": {"state": 7, "callID": {}}},

@@ -84,6 +84,10 @@ def test_one_unusable_cost_makes_the_whole_unknown(cost: object) -> None:
         (b"", Ending(0, None, ""), None, "agent-finished"),
         (lines({"type": "result", "ok": True}), Ending(1, None, ""), None, "agent-finished"),
         (lines({"type": "result", "ok": False}), Ending(0, None, ""), Outcome.AGENT_FAILED, "agent-gave-up"),
+        *(
+            (lines({"type": "result", "ok": odd}), Ending(0, None, ""), Outcome.AGENT_FAILED, "agent-gave-up")
+            for odd in ("true", "false", 1, 0)
+        ),
         (lines("some words"), Ending(3, None, ""), Outcome.AGENT_FAILED, "agent-failed"),
         (b"", Ending(3, None, "stderr"), Outcome.AGENT_FAILED, "agent-failed"),
         (b"", Ending(1, None, ""), Outcome.AGENT_FAILED, "agent-failed-unknown"),

@@ -184,9 +184,24 @@ def test_its_stream_is_told_and_only_what_began_counts_as_done() -> None:
         *(Acted("write_file"), Acted("run_shell_command")),
         Spoke("All done."),
     ]
-    assert report.final_text == "Creating.All done."
+    assert report.final_text == "All done."
     # What the guard refused it tells itself.
     assert report.denials == ("run_shell_command: not allowed", "web_fetch: not allowed")
+
+
+def test_its_questions_are_those_of_its_last_message_whatever_the_pieces_it_comes_in() -> None:
+    def said(words: str) -> dict[str, Any]:
+        return {"type": "message", "role": "assistant", "content": words, "delta": True}
+
+    used = ({"type": "tool_use", "tool_id": "1"}, {"type": "tool_result", "tool_id": "1"})
+    done = {"type": "result", "status": "success"}
+    early, late = said("AUTOPILOT-QUESTION: early?\n"), (said("AUTOPILOT-QUES"), said("TION: late?\n"))
+    play = PLAYED["gemini"].play
+    assert play((early, *used, *late, done))[0].questions == ("late?",)
+    assert play((early, *used, said("All done."), done))[0].questions == ()
+    assert play((said("x"), *used, early, *used, done))[0].questions == ("early?",)
+    whole = {"type": "message", "role": "assistant", "content": "All done."}
+    assert play((early, whole, done))[0].final_text == "All done."
 
 
 def test_its_end_is_priced(order: Order) -> None:

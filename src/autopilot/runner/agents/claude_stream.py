@@ -13,7 +13,7 @@ from autopilot.config.plain import one_line
 from autopilot.runner.agents.claude_profile import GUARDED
 from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
-from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms, items, mapping, text
+from autopilot.runner.agents.numbers import cost_micro_usd, count, epoch_ms, is_zero, items, mapping, text
 from autopilot.runner.agents.pricing import counted, priced, unpriced
 from autopilot.runner.agents.tools import MAX_DENIALS, tool_name
 from autopilot.schemas.run import Usage
@@ -153,7 +153,7 @@ class ClaudeStream:
     def _system(self, event: Mapping[str, Any]) -> list[AgentEvent]:
         match event.get("subtype"):
             case "hook_response" if event.get("hook_event") == "SessionStart":
-                self.facts.has_asked_guard = event.get("exit_code") == 0
+                self.facts.has_asked_guard = is_zero(event.get("exit_code"))
             case "init" if self.expects_hooks and not self.facts.has_asked_guard:
                 # It comes before the first request to the model, and after the hooks of the start.
                 return [self._give_up("agent-hooks-ignored")]

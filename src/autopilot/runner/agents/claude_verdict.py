@@ -88,7 +88,7 @@ def _judged(stream: ClaudeStream, ending: Ending) -> Judged:
 
 
 def _is_error(result: Mapping[str, Any]) -> bool:
-    return bool(result.get("is_error")) or text(result.get("subtype")).startswith("error")
+    return result.get("is_error", False) is not False or result.get("subtype") != "success"
 
 
 def _said(result: Mapping[str, Any]) -> str:

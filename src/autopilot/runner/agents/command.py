@@ -188,9 +188,10 @@ class CommandAgent:
 
     def _judge(self, ending: Ending) -> Judged:
         result_ok = (self._result or {}).get("ok")
-        if result_ok is False:
+        if result_ok is not None and result_ok is not True:
             said = one_line(self._final_text()) or "it gave no reason"
-            message = f"the agent says that it failed: {said}"
+            how = "that it failed" if result_ok is False else "neither `true` nor `false` of its end"
+            message = f"the agent says {how}: {said}"
             return Judged(Outcome.AGENT_FAILED, "agent-gave-up", message, ERROR.hint)
         if ending.is_clean or result_ok is True:
             return finished(ending)

@@ -25,7 +25,7 @@ from autopilot.runner.agents.ends import (
 from autopilot.runner.agents.events import Acted, Spoke, UsedTool
 from autopilot.runner.agents.framing import JsonLines
 from autopilot.runner.agents.kind import Kind
-from autopilot.runner.agents.numbers import count, mapping, text
+from autopilot.runner.agents.numbers import count, is_zero, mapping, text
 from autopilot.runner.agents.refused_host import refused_by_us
 from autopilot.runner.agents.release import Need, Release
 from autopilot.runner.agents.sign_in import ANTHROPIC_URL, Outside, set_among
@@ -158,7 +158,7 @@ class CopilotAgent:
         return []
 
     def _judge(self, ending: Ending) -> Judged:
-        is_done = self._ended is not None and count(self._ended.get("exitCode")) == 0
+        is_done = self._ended is not None and is_zero(self._ended.get("exitCode"))
         if is_done and not self._failure:
             return finished(ending)
         said = one_line(self._failure) or one_line(ending.tail) or "it said nothing"

@@ -62,6 +62,7 @@ class GeminiAgent:
         self._result: Mapping[str, Any] | None = None
         self._usage = Usage(cost_micro_usd=0, known=False)
         self._said = ""
+        self._is_said = False
         self._denials = Denials()
         self._tools = ToolNames()
 
@@ -132,9 +133,9 @@ class GeminiAgent:
             return [Spoke(line)]
         match line.get("type"):
             case "message" if line.get("role") == "assistant":
-                self._said = (self._said + text(line.get("content")))[-KEPT_CHARS:]
-                return [Spoke(text(line.get("content")))]
+                return self._speak(text(line.get("content")), is_more=line.get("delta") is True)
             case "tool_use":
+                self._is_said = True
                 return [UsedTool(self._tools.begin(line.get("tool_id"), line.get("tool_name")))]
             case "tool_result":
                 return self._ended(line)
@@ -144,6 +145,12 @@ class GeminiAgent:
             case other if text(other) not in _TYPES:
                 self._lines.note_unknown(other)
         return []
+
+    def _speak(self, words: str, *, is_more: bool) -> list[AgentEvent]:
+        """Take a message, or one more piece of it: a use of a tool ends one, and the last alone is kept."""
+        before = self._said if is_more and not self._is_said else ""
+        self._said, self._is_said = (before + words)[-KEPT_CHARS:], False
+        return [Spoke(words)]
 
     def _ended(self, line: Mapping[str, Any]) -> list[AgentEvent]:
         error = mapping(line.get("error"))

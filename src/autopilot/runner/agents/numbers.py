@@ -34,6 +34,11 @@ def count(value: object) -> int:
     return int(value) if is_count and isinstance(value, int) else 0
 
 
+def is_zero(value: object) -> bool:
+    """Tell whether it is the whole number 0, as an exit code is, and nothing that only counts as none."""
+    return isinstance(value, int) and not isinstance(value, bool) and value == 0
+
+
 def epoch_ms(value: object) -> int | None:
     """Read a time in seconds since 1970; None where there is no usable one."""
     if isinstance(value, bool) or not isinstance(value, int | float):

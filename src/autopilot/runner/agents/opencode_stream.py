@@ -41,10 +41,12 @@ if TYPE_CHECKING:
     from autopilot.runner.agents.complaint import Row
     from autopilot.schemas.price import TokenPrice
 
-_TYPES = frozenset({"step_start", "reasoning"})
+_TYPES = frozenset({"reasoning"})
 _OUTSIDE_OF_A_RULE = ("The user has specified a rule which prevents", "The user rejected permission")
 _NO_SUCH_TOOL = "Model tried to call unavailable tool"
-_GOES_ON = "tool-calls"
+_MAX_REASON_CHARS = 64
+_DONE = "stop"
+"""The one reason of a model that has come to its end; a cut, a filter or an error is another."""
 _COUNTS: Mapping[str, str] = {
     "input": "input",
     "output": "output",
@@ -128,6 +130,8 @@ class OpencodeStream:
                 return [Spoke(self._said)]
             case "tool_use":
                 return self._tool(part)
+            case "step_start":
+                self._last_reason = ""
             case "step_finish":
                 return [self._step(part)]
             case "error":
@@ -162,12 +166,17 @@ class OpencodeStream:
     def _judged(self, ending: Ending) -> Judged:
         if self._failure is not None:
             return _failed(self._failure)
-        if self._turns and self._last_reason != _GOES_ON:
+        if self._last_reason == _DONE:
             return finished(ending)
-        said = one_line(ending.tail) or "it said nothing"
+        said = one_line(ending.tail) or self._last_step()
         found = without_result(self.lines, ending, install="install it: npm install -g opencode-ai")
         message = f"opencode ended ({ending}) without a result: {said}"
         return found.told(message)
+
+    def _last_step(self) -> str:
+        if not self._turns:
+            return "it said nothing"
+        return f"its last step ended by {one_line(self._last_reason, max_chars=_MAX_REASON_CHARS)!r}"
 
 
 def _failed(failure: Mapping[str, Any]) -> Judged:
