@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Ticket
 
 REVIEW_LOAD = "review-load"
-PROBED = frozenset({"sandbox-broken", "agent-not-ready", "agent-sign-in", "remote-unreachable", "credential"})
+PROBED = frozenset(
+    {
+        *("sandbox-broken", "battery-low", "agent-not-ready", "agent-sign-in"),
+        *("remote-unreachable", "credential"),
+    }
+)
 """Holds that a look over the machine makes: what stood at the last tick stands."""
 _NAMED = 10
 __all__ = [

@@ -75,7 +75,16 @@ def _of_the_night(scene: Scene) -> tuple[Probe, ...]:
     return (
         Probe(name="clock", takes=look, area=area, look=one(partial(clocks.clock, scene))),
         Probe(name="time zone", takes=look, area=area, look=lambda _: clocks.time_zone(scene)),
-        Probe(name="power", takes=look, area=area, look=lambda _: _power(scene), is_vital=False),
+        Probe(
+            name="power",
+            takes=look,
+            area=area,
+            look=one(lambda: power.power(power.electricity())),
+            asked_by=ALWAYS,
+            hold="battery-low",
+            is_vital=False,
+        ),
+        Probe(name="lid", takes=look, area=area, look=lambda _: _lid(scene), is_vital=False),
         Probe(name="notification", takes=look, area=area, look=digest),
     )
 
@@ -267,6 +276,5 @@ def _tickets(scene: Scene, limit: Limit) -> Iterator[Check]:
             yield from alive.alive(spec, scene, limit)
 
 
-def _power(scene: Scene) -> Iterable[Check]:
-    seen = power.facts(scene.clock)
-    return (power.power(seen), *power.lid(seen, held_off=scene.settings.awake.lid))
+def _lid(scene: Scene) -> Iterable[Check]:
+    return power.lid(power.facts(scene.clock), held_off=scene.settings.awake.lid)

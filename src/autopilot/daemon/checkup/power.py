@@ -10,7 +10,7 @@ import json
 import secrets
 import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,17 +49,22 @@ class Power:
     """What the system does when the lid is closed as the machine stands now: suspend, ignore, …"""
 
 
-def facts(clock: Clock) -> Power:
-    """Ask the system."""
+def electricity() -> Power:
+    """Ask the system where it comes from."""
     battery = mains.battery()
-    is_on_mains = None if battery is None else battery.is_on_mains
-    has_lid = (_LIDS.is_dir() and any(_LIDS.iterdir())) or (sys.platform == "darwin" and battery is not None)
-    return Power(
-        is_on_mains=is_on_mains,
-        percent=None if battery is None else battery.percent,
-        has_lid=has_lid,
-        lid_action=lid_action(clock, is_on_mains=is_on_mains is not False) if has_lid else None,
-    )
+    if battery is None:
+        return Power()
+    return Power(is_on_mains=battery.is_on_mains, percent=battery.percent)
+
+
+def facts(clock: Clock) -> Power:
+    """Ask the system for all of it."""
+    seen = electricity()
+    has_battery = seen.percent is not None
+    if not ((_LIDS.is_dir() and any(_LIDS.iterdir())) or (sys.platform == "darwin" and has_battery)):
+        return seen
+    action = lid_action(clock, is_on_mains=seen.is_on_mains is not False)
+    return replace(seen, has_lid=True, lid_action=action)
 
 
 def power(seen: Power) -> Check:

@@ -42,6 +42,8 @@ def service(settings: Settings, paths: Paths, clock: Clock) -> Iterator[Check]:
         yield warning("service", refusal, "autopilot on starts a daemon without it")
         return
     yield ok("service", f"{init.init}: {init.standing().state}")
+    if init.init == "systemd" and not init.is_lingering():
+        yield warning("linger", "the service ends with your last log-out", "autopilot install --linger")
     known = handed.read(handed.file_beside(paths.config_file))
     for name in used_agents(settings):
         wanted = sign_in_variables(settings.agent(name))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from autopilot.daemon.checkup import power, room, versions
+from autopilot.daemon.checkup import lines, power, room, versions
 from autopilot.daemon.checkup.power import Power
+from autopilot.daemon.checkup.probe import ALWAYS, Limit
+from tests.support.clock import FakeClock
+from tests.support.scenes import scene
 
 GIB = 1024**3
 
@@ -55,6 +59,19 @@ class TestPower:
     ) -> None:
         line = power.power(Power(is_on_mains=is_on_mains, percent=percent))
         assert (line.blocks, bool(line.cure)) == (blocks, warns)
+
+    @pytest.mark.field_report("DMN-036")
+    @pytest.mark.parametrize(("percent", "holds"), [(12, True), (80, False)])
+    def test_a_battery_that_runs_low_in_the_night_is_a_hold(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, percent: int, holds: bool
+    ) -> None:
+        """Unplugged at one o'clock, it was launched into until the machine went out."""
+        battery = SimpleNamespace(percent=percent, power_plugged=False)
+        monkeypatch.setattr("psutil.sensors_battery", lambda: battery)
+        (probe,) = (each for each in lines.of_configuration(scene(tmp_path)) if each.name == "power")
+        assert (probe.asked_by, probe.hold, probe.scope) == (ALWAYS, "battery-low", "host")
+        (line,) = probe.look(Limit(FakeClock(), 5.0))
+        assert line.blocks == holds
 
     @pytest.mark.field_report("DMN-035")
     @pytest.mark.parametrize("action", ["suspend", "hibernate", None])

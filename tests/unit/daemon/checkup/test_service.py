@@ -33,6 +33,7 @@ class Manager(Systemctl):
 
     known: frozenset[str] = frozenset()
     away = ""
+    lingers = True
 
     def refusal(self) -> str:
         return self.away
@@ -42,6 +43,9 @@ class Manager(Systemctl):
 
     def knows(self, variable: str) -> bool:
         return variable in self.known
+
+    def is_lingering(self) -> bool:
+        return self.lingers
 
 
 @pytest.fixture
@@ -95,6 +99,16 @@ def test_without_a_service_what_comes_of_that_is_said(manager: Manager, tmp_path
     (line,) = looked(tmp_path)
     assert (line.verdict, line.cure) == (CheckVerdict.WARNING, "autopilot install")
     assert "after a reboot" in line.evidence
+
+
+@pytest.mark.field_report("DMN-019")
+def test_a_service_that_ends_with_the_last_log_out_is_named_with_the_command(
+    manager: Manager, tmp_path: Path
+) -> None:
+    manager.lingers = False
+    line = looked(tmp_path)[1]
+    assert (line.name, line.verdict) == ("linger", CheckVerdict.WARNING)
+    assert line.cure == "autopilot install --linger"
 
 
 def test_an_agent_that_only_the_terminal_can_sign_in_is_no_go_with_the_command(
