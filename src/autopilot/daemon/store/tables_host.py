@@ -40,7 +40,6 @@ LEDGER = Table(
         "kind",
         unique=True,
         sqlite_where=text("kind <> 'raised'"),
-        postgresql_where=text("kind <> 'raised'"),
     ),
     Index("ix_ledger_at", "at_ms"),
     Index("ix_ledger_ticket", "ticket"),
@@ -96,13 +95,11 @@ PUBLICATIONS = Table(
         "ticket",
         unique=True,
         sqlite_where=text("state = 'running'"),
-        postgresql_where=text("state = 'running'"),
     ),
     Index(
         "ix_publications_open",
         "repo",
         sqlite_where=text("pr_state = 'open'"),
-        postgresql_where=text("pr_state = 'open'"),
     ),
     Index("ix_publications_finished", "finished_ms"),
 )
@@ -238,7 +235,6 @@ DELIVERIES = Table(
         "ix_deliveries_open",
         "not_before_ms",
         sqlite_where=text("ended_ms IS NULL"),
-        postgresql_where=text("ended_ms IS NULL"),
     ),
     Index("ix_deliveries_ended", "ended_ms"),
 )
