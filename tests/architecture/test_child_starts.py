@@ -22,11 +22,20 @@ NO_GUARD = frozenset({"autopilot.runner.guard.judge", "autopilot.runner.guard.se
 NO_REQUEST = frozenset({"autopilot.schemas.publication"})
 NO_AGENT = frozenset(f"autopilot.runner.{part}" for part in ("agents.events", "pipeline", "session", "state"))
 
+NO_CHECKS = frozenset(f"autopilot.publish.{part}" for part in ("checks.registry", "publisher"))
+NO_TEXTS = frozenset(f"autopilot.schemas.{part}" for part in ("delivery", "tracking"))
+
 RUN = "from autopilot.runner.__main__ import main; main(['run', 'none.json'])"
 VERIFY = "from autopilot.runner.__main__ import main; main(['verify', 'none.json', 'out.json'])"
+PUBLISH = "from autopilot.publish.__main__ import main; main(['none.json'])"
+QUESTION = "from autopilot.publish.__main__ import main; main(['state', 'none.json'])"
+DELIVER = "from autopilot.publish.__main__ import main; main(['deliver', 'none.json'])"
 STARTS = {
     "run": (RUN, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | NO_REQUEST),
     "verify": (VERIFY, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | NO_AGENT | NO_REQUEST),
+    "publish": (PUBLISH, NEVER | NO_QUEUE | NO_RECORD | NO_TEXTS),
+    "question": (QUESTION, NEVER | NO_QUEUE | NO_RECORD | NO_CHECKS | NO_TEXTS),
+    "deliver": (DELIVER, NEVER | NO_QUEUE | NO_RECORD | NO_CHECKS),
 }
 
 
@@ -61,3 +70,11 @@ def test_a_child_has_built_no_record_before_there_is_one_to_read(child: str, tmp
         "print(sorted(each.__name__ for each in ours if each.__pydantic_complete__))"
     )
     assert told_by(f"{code}\n{built}", tmp_path) == "[]"
+
+
+def test_who_opens_the_queue_loads_the_dialect_of_sqlite_alone(tmp_path: Path) -> None:
+    code = (
+        "import sys, autopilot.daemon.desk, autopilot.daemon.store.engine;"
+        "print(sorted(name for name in sys.modules if name.startswith('sqlalchemy.dialects.p')))"
+    )
+    assert told_by(code, tmp_path) == "[]"

@@ -6,6 +6,7 @@ issue of a tracker says, with `reach` what our credential may do there, and writ
 lets a text out through a channel, once, and reports what became of it.
 Exit 0 whenever the file was written, 78 when the spec cannot be read, 75 when another publisher is at it.
 The edge of this part: any failure, and being told to stop, becomes a verdict, and never a push.
+Each act imports what it needs itself: a question has no use for the checks of a publication.
 """
 
 from __future__ import annotations
@@ -23,33 +24,34 @@ from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.config.private import keep_private
 from autopilot.config.room import is_full, log_text
-from autopilot.publish import delivery, forge_check, inquiry, tracker_questions, trial, verdicts
-from autopilot.publish.context import Context
+from autopilot.publish import verdicts
 from autopilot.publish.files import read_request, read_spec, write_report, write_verdict
-from autopilot.publish.progress import Progress
-from autopilot.publish.publisher import publish
 from autopilot.publish.workspace import PublisherBusy, workspace
-from autopilot.schemas.delivery import DeliverySpec
 from autopilot.schemas.errors import AutopilotError, ExitCode
 from autopilot.schemas.events import Event
-from autopilot.schemas.publication import (
-    ForgeCheckSpec,
-    PublishSpec,
-    PullStateSpec,
-    PushTrialSpec,
-    ReachReport,
-)
-from autopilot.schemas.tracking import IssueSpec, TrackerCheckSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from types import FrameType
 
     from autopilot.config.clock import Clock
+    from autopilot.publish.context import Context
+    from autopilot.publish.files import Spec
+    from autopilot.publish.progress import Progress
+    from autopilot.schemas.delivery import DeliverySpec
+    from autopilot.schemas.publication import (
+        ForgeCheckSpec,
+        PublishSpec,
+        PullStateSpec,
+        PushTrialSpec,
+        ReachReport,
+    )
     from autopilot.schemas.records import Record
+    from autopilot.schemas.tracking import IssueSpec, TrackerCheckSpec
 
-Question = PullStateSpec | PushTrialSpec | ForgeCheckSpec | IssueSpec | TrackerCheckSpec | DeliverySpec
-"""What names a working folder and where its report goes."""
+    # What names a working folder and where its report goes.
+    Question = PullStateSpec | PushTrialSpec | ForgeCheckSpec | IssueSpec | TrackerCheckSpec | DeliverySpec
+
 _BUG = "bug"
 
 
@@ -74,7 +76,6 @@ def main(argv: Sequence[str]) -> int:
             acts = "state|try|check|read|reach|deliver"
             sys.stderr.write(f"usage: python -P -m autopilot.publish [{acts}] SPEC.json\n")
             return ExitCode.USAGE
-    signal.signal(signal.SIGTERM, _stop)
     try:
         act(Path(spec).absolute(), SystemClock())
     except AutopilotError as exc:
@@ -83,14 +84,26 @@ def main(argv: Sequence[str]) -> int:
     return ExitCode.OK
 
 
+def _taken(kind: type[Spec], spec_file: Path) -> Spec:
+    """Read our instruction; from here on being told to stop is answered. Raises as `read_spec`."""
+    signal.signal(signal.SIGTERM, _stop)
+    return read_spec(kind, spec_file)
+
+
 def _publish(spec_file: Path, clock: Clock) -> None:
-    spec = read_spec(PublishSpec, spec_file)
+    from autopilot.publish.progress import Progress
+    from autopilot.schemas.publication import PublishSpec
+
+    spec = _taken(PublishSpec, spec_file)
     run(spec, Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id), clock)
 
 
 def _ask(spec_file: Path, clock: Clock) -> None:
     """Ask what became of pull requests; raises as `_answer`."""
-    spec = read_spec(PullStateSpec, spec_file)
+    from autopilot.publish import inquiry
+    from autopilot.schemas.publication import PullStateSpec
+
+    spec = _taken(PullStateSpec, spec_file)
     _answer(
         spec,
         lambda folder: inquiry.inquire(spec, clock=clock, folder=folder),
@@ -100,7 +113,10 @@ def _ask(spec_file: Path, clock: Clock) -> None:
 
 def _try(spec_file: Path, clock: Clock) -> None:
     """Try whether we could push; raises as `_answer`."""
-    spec = read_spec(PushTrialSpec, spec_file)
+    from autopilot.publish import trial
+    from autopilot.schemas.publication import PushTrialSpec
+
+    spec = _taken(PushTrialSpec, spec_file)
     _answer(
         spec,
         lambda folder: trial.attempt(spec, clock=clock, folder=folder),
@@ -110,7 +126,10 @@ def _try(spec_file: Path, clock: Clock) -> None:
 
 def _deliver(spec_file: Path, clock: Clock) -> None:
     """Let a text out; raises as `_answer`, and where the report cannot be written the mark tells."""
-    spec = read_spec(DeliverySpec, spec_file)
+    from autopilot.publish import delivery
+    from autopilot.schemas.delivery import DeliverySpec
+
+    spec = _taken(DeliverySpec, spec_file)
     _answer(
         spec,
         lambda folder: delivery.deliver(spec, clock=clock, folder=folder),
@@ -147,13 +166,19 @@ def _answer(spec: Question, act: Callable[[Path], Record], broken: Callable[[str
 
 def _check(spec_file: Path, clock: Clock) -> None:
     """Look at a forge; raises as `_answer`."""
-    spec = read_spec(ForgeCheckSpec, spec_file)
+    from autopilot.publish import forge_check
+    from autopilot.schemas.publication import ForgeCheckSpec
+
+    spec = _taken(ForgeCheckSpec, spec_file)
     _answer(spec, lambda folder: forge_check.look(spec, clock=clock, folder=folder), _unanswered)
 
 
 def _read(spec_file: Path, clock: Clock) -> None:
     """Read an issue; raises as `_answer`."""
-    spec = read_spec(IssueSpec, spec_file)
+    from autopilot.publish import tracker_questions
+    from autopilot.schemas.tracking import IssueSpec
+
+    spec = _taken(IssueSpec, spec_file)
     _answer(
         spec,
         lambda folder: tracker_questions.read_issue(spec, clock=clock, folder=folder),
@@ -163,11 +188,16 @@ def _read(spec_file: Path, clock: Clock) -> None:
 
 def _reach(spec_file: Path, clock: Clock) -> None:
     """Look at a tracker's credential; raises as `_answer`."""
-    spec = read_spec(TrackerCheckSpec, spec_file)
+    from autopilot.publish import tracker_questions
+    from autopilot.schemas.tracking import TrackerCheckSpec
+
+    spec = _taken(TrackerCheckSpec, spec_file)
     _answer(spec, lambda folder: tracker_questions.look(spec, clock=clock, folder=folder), _unanswered)
 
 
 def _unanswered(code: str, what: str) -> ReachReport:
+    from autopilot.schemas.publication import ReachReport
+
     return ReachReport(code=code, message=what)
 
 
@@ -186,6 +216,8 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
         OSError: the verdict cannot be written.
     """
     try:
+        from autopilot.publish.publisher import publish
+
         _watch_lease(spec, clock)
         with workspace(spec.workdir) as folder:
             verdict = publish(_context(spec, progress, clock, folder))
@@ -216,6 +248,8 @@ def _watch_lease(spec: PublishSpec, clock: Clock) -> None:
 
 
 def _context(spec: PublishSpec, progress: Progress, clock: Clock, folder: Path) -> Context:
+    from autopilot.publish.context import Context
+
     request, fault = read_request(spec.request)
     return Context(
         spec=spec,
