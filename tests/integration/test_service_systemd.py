@@ -10,7 +10,9 @@ import pytest
 
 from autopilot.daemon.children import OWN_MEMORY_BYTES, OWN_THREADS
 from autopilot.schemas.events import Event
-from tests.support.init_system import PATIENCE_S, Machine, booted
+from tests.support.cli import SYSTEM_PATH
+from tests.support.init_system import PATIENCE_S, UID, Machine, booted
+from tests.support.repo_traps import write_script
 from tests.support.serviced import UNIT, Serviced
 from tests.support.wait import wait_until
 
@@ -20,6 +22,8 @@ pytestmark = [
     pytest.mark.needs(binary="dbus-cleanup-sockets", apt="dbus"),
     pytest.mark.needs(binary="bwrap", apt="bubblewrap"),
 ]
+
+FAMILIES = {"AF_UNIX", "AF_INET", "AF_INET6", "AF_NETLINK"}
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +54,17 @@ def assert_hardened(night: Serviced) -> None:
         "SystemCallArchitectures",
         "RestrictAddressFamilies",
         "SystemCallErrorNumber",
+        "RestartUSec",
+        "StartLimitBurst",
+        "StartLimitIntervalUSec",
+        "TimeoutStartUSec",
+        "RestartPreventExitStatus",
+        "OnFailure",
+        "NotifyAccess",
+        "Restart",
     )
     shown = night.machine.shown(UNIT, *wanted, "KillMode", "OOMPolicy", "TimeoutStopUSec", "TimeoutAbortUSec")
-    assert shown.pop("RestrictAddressFamilies").split() != []
+    assert set(shown.pop("RestrictAddressFamilies").split()) == FAMILIES
     assert shown == {
         "RestrictRealtime": "yes",
         "SystemCallArchitectures": "native",
@@ -61,7 +73,35 @@ def assert_hardened(night: Serviced) -> None:
         "OOMPolicy": "continue",
         "TimeoutStopUSec": "38s",
         "TimeoutAbortUSec": "15s",
+        "RestartUSec": "10s",
+        "StartLimitBurst": "10",
+        "StartLimitIntervalUSec": "30min",
+        "TimeoutStartUSec": "1h",
+        "RestartPreventExitStatus": "3 78",
+        "OnFailure": "autopilot-notice.service",
+        "NotifyAccess": "main",
+        "Restart": "on-failure",
     }
+    for unit in (UNIT, "autopilot-awake.service", "autopilot-notice.service"):
+        assert_filtered(night, unit)
+    beside = night.machine.shown("autopilot-awake.service", "BindsTo", "Restart", "RestartUSec", "Type")
+    assert beside == {"BindsTo": UNIT, "Restart": "on-failure", "RestartUSec": "2s", "Type": "exec"}
+    told = night.machine.shown("autopilot-notice.service", "Type", "TimeoutStartUSec")
+    assert told == {"Type": "oneshot", "TimeoutStartUSec": "1min"}
+
+
+def assert_filtered(night: Serviced, unit: str) -> None:
+    """What no build, test or sandbox needs is taken; mounts, debuggers and the network are not."""
+    shown = night.machine.shown(
+        unit, "SystemCallFilter", "RestrictAddressFamilies", "NoNewPrivileges", "UMask"
+    )
+    refused = shown.pop("SystemCallFilter")
+    assert refused.startswith("~")
+    taken = set(refused.removeprefix("~").split())
+    assert {"clock_settime", "init_module", "reboot", "swapon", "iopl", "modify_ldt", "uselib"} <= taken
+    assert taken.isdisjoint({"mount", "ptrace", "unshare", "clone", "socket", "execve"})
+    assert set(shown.pop("RestrictAddressFamilies").split()) == FAMILIES
+    assert shown == {"NoNewPrivileges": "yes", "UMask": "0077"}
 
 
 @pytest.mark.field_report("DMN-006", "DMN-012")
@@ -97,11 +137,71 @@ def test_an_installation_serves_says_so_and_leaves_nothing_but_the_queue(night: 
     assert night.ok("uninstall").startswith("no service is installed")
 
 
+LINGER_FILE = "/var/lib/systemd/linger/nightshift"
+# logind asks polkit, which is not in there: in its place, whoever is asked does what loginctl's root would do
+LOGINCTL = f"""#!/bin/sh
+echo "$@" >> "$HOME/asked"
+case "$*" in
+*enable-linger*) touch {LINGER_FILE} ;;
+*disable-linger*) rm {LINGER_FILE} ;;
+esac
+"""
+
+
+def test_linger_that_is_refused_is_told_with_its_cure_and_nothing_is_undone_later(night: Serviced) -> None:
+    said = night.ok("install", "--linger")
+    night.wait_until_up()
+    assert "! it ends with your last log-out: " in said
+    assert "→ sudo loginctl enable-linger $USER" in said
+    assert not (night.paths.state / "linger-enabled").exists()
+    assert night.json("service", "status")["lingers"] is False
+
+
+@pytest.mark.parametrize("is_persons", [False, True])
+def test_linger_is_switched_on_by_install_and_off_by_uninstall_where_it_was_ours(
+    night: Serviced, is_persons: bool
+) -> None:
+    given = night.machine.home / "bin"
+    given.mkdir()
+    write_script(given / "loginctl", LOGINCTL)
+    night.own_all()
+    night.machine.run("install", "-d", "-o", str(UID), "/var/lib/systemd/linger")
+    if is_persons:
+        night.machine.run("touch", LINGER_FILE)
+    env = {"PATH": f"{given}:{SYSTEM_PATH}"}
+    try:
+        said = night.ok("install", "--linger", env=env)
+        night.wait_until_up()
+        assert "log-out" not in said
+        assert night.machine.run("test", "-e", LINGER_FILE).returncode == 0
+        assert (night.paths.state / "linger-enabled").exists() is not is_persons
+        night.ok("install", "--linger", env=env)  # once more changes nothing
+        night.ok("uninstall", env=env)
+        assert not (night.paths.state / "linger-enabled").exists()
+        assert (night.machine.run("test", "-e", LINGER_FILE).returncode == 0) is is_persons
+        asked = night.machine.home / "asked"
+        told = asked.read_text().splitlines() if asked.exists() else []
+        ours = [f"--no-ask-password {verb}-linger" for verb in ("enable", "disable")]
+        assert told == ([] if is_persons else ours)
+    finally:
+        night.machine.run("rm", "-rf", "/var/lib/systemd/linger")
+
+
 def test_a_loop_that_stands_still_is_ended_and_started_anew(night: Serviced) -> None:
     night.install(WatchdogSec="3", RestartSec="100ms")
     before = night.machine.main_pid()
     night.machine.signal(before, signal.SIGSTOP)
     night.wait_until_up(besides=before)
+    assert night.machine.shown(UNIT, "NRestarts")["NRestarts"] == "1"
+    assert len(night.events(Event.DAEMON_READY)) == 2
+
+
+def test_a_loop_that_stands_still_is_ended_though_the_daemons_other_threads_live(night: Serviced) -> None:
+    night.install(WatchdogSec="12", RestartSec="100ms")
+    before = night.machine.main_pid()
+    with night.machine.one_thread_stands(before):
+        assert night.json("status")["daemon"]["pid"] == before  # a thread beside the loop answers
+        night.wait_until_up(besides=before)
     assert night.machine.shown(UNIT, "NRestarts")["NRestarts"] == "1"
     assert len(night.events(Event.DAEMON_READY)) == 2
 

@@ -35,6 +35,18 @@ NEEDED = (sys.base_prefix, sys.prefix, str(ROOT))
 """What its user must be able to read, wherever it lies."""
 _UNSHARE = ("unshare", *["--pid", "--mount", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--mount-proc"])
 
+# Source: ptrace(2): PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH by the end of who traces; __WALL.
+_HOLD_STILL = """
+import ctypes, os, sys
+pid, ptrace = int(sys.argv[1]), ctypes.CDLL(None, use_errno=True).ptrace
+for request in (0x4206, 0x4207):
+    if ptrace(ctypes.c_long(request), ctypes.c_long(pid), None, None) != 0:
+        sys.exit(os.strerror(ctypes.get_errno()))
+_, status = os.waitpid(pid, 0x40000000)
+print("stands" if os.WIFSTOPPED(status) else status, flush=True)
+os.waitpid(pid, 0x40000000)
+"""
+
 
 class Machine:
     """The booted system, seen from outside."""
@@ -130,6 +142,20 @@ class Machine:
         """Send a signal to a process of its own numbering."""
         done = self.run("kill", f"-{number.name.removeprefix('SIG')}", str(pid))
         assert done.returncode == 0, done.stderr
+
+    @contextmanager
+    def one_thread_stands(self, pid: int) -> Iterator[None]:
+        """Hold a process's first thread still, as a debugger does; its other threads go on."""
+        enter = [*_AS_ROOT, "nsenter", "-t", str(self.init), "-m", "-p", "-u", "-i", "-n", "-C"]
+        argv = [*enter, sys.executable, "-c", _HOLD_STILL, str(pid)]
+        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as holder:
+            assert holder.stdout is not None
+            try:
+                said = holder.stdout.readline()
+                assert said == "stands\n", said + holder.stdout.read()
+                yield
+            finally:
+                holder.kill()
 
     def proc(self, pid: int, name: str) -> str:
         """Read a file of /proc of a process of its own numbering; empty where there is none."""
