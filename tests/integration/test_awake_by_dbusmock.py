@@ -12,9 +12,12 @@ import pytest
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
+from autopilot.daemon.checkup import power
+from autopilot.daemon.installing import service_of
 from autopilot.launchd.awake import More, hold
 from tests.support.daemon import Daemon
 from tests.support.logind import dbusmock_logind, listed
+from tests.support.shop import Stage
 from tests.support.wait import wait_until
 
 pytestmark = [
@@ -66,6 +69,31 @@ def test_a_lock_is_off_the_systems_list_once_its_run_is_killed(address: str, tmp
         for each in (child, other):
             proc.kill_tree(each.id, grace_s=0, clock=CLOCK)
             each.poll()
+
+
+@pytest.mark.covers("D01", "D04")
+def test_the_awake_services_own_command_is_held_and_listed_for_as_long_as_it_runs(
+    address: str, tmp_path: Path
+) -> None:
+    stage = Stage(tmp_path)
+    stage.store.close()
+    argv = service_of(stage.paths, stage.settings, platform="linux").keep_awake
+    env = {"PATH": os.defpath, "DBUS_SYSTEM_BUS_ADDRESS": address}
+    child = proc.spawn(argv, cwd=tmp_path, env=env, output=tmp_path / "awake")
+    try:
+        wait_until(lambda: listed(address), 20, "the lock is there")
+        assert locks(address) == [("autopilot", "sleep:idle", "the night shift is on", "block")]
+        assert child.poll() is None
+    finally:
+        proc.kill_tree(child.id, grace_s=1, clock=CLOCK)
+        child.poll()
+    wait_until(lambda: listed(address) == [], 20, "it ended with the service")
+
+
+def test_the_check_up_reads_its_own_lock_back_from_the_real_list_and_gives_it_back(address: str) -> None:
+    line = power.sleep_lock(CLOCK)
+    assert (line.verdict, line.evidence) == ("go", "logind gives it, and lists it")
+    wait_until(lambda: listed(address) == [], 20, "it was given back")
 
 
 @pytest.mark.covers("D01", "D04")
