@@ -65,7 +65,7 @@ def agent(name: str, settings: Settings, runner: Runner | None = None) -> Check:
     if found is None:
         cure = f"install it, or say where it is: [agents.{name}] argv"
         if "/" not in program:
-            return blocked(label, f"{program} is not on PATH{_of(by)}", cure)
+            return blocked(label, f"{program} is not on PATH{by.owner}", cure)
         if not Path(program).is_file():
             return blocked(label, f"{program} is not there", cure)
         return blocked(label, f"{program} cannot be executed", f"chmod +x {shlex.quote(program)}")
@@ -73,13 +73,9 @@ def agent(name: str, settings: Settings, runner: Runner | None = None) -> Check:
     if wanted and not _signs_in(wanted, by):
         cure = f"set one of {', '.join(wanted)} where autopilot is started (docs/agents/{spec.kind}.md)"
         return blocked(
-            label, f"{found} has no way to sign in{_of(by)}: its runs see a HOME of their own", cure
+            label, f"{found} has no way to sign in{by.owner}: its runs see a HOME of their own", cure
         )
     return ok(label, found)
-
-
-def _of(runner: Runner) -> str:
-    return "" if runner.is_us else f" of {runner.who}"
 
 
 def _signs_in(wanted: Iterable[str], runner: Runner) -> bool:
@@ -121,16 +117,18 @@ def key_kept(name: str, settings: Settings, runner: Runner | None = None) -> Ite
             yield warning(label, what, hint)
 
 
-def programs(settings: Settings) -> Iterator[Check]:
-    """Look for what git needs beside itself, where a run's git will look."""
-    places = environ.search_path(environ.current())
+def programs(settings: Settings, runner: Runner) -> Iterator[Check]:
+    """Look for what git needs beside itself, where whoever starts the runs will look."""
+    places = environ.search_path(runner.environment)
     addresses = [address for repo in settings.repos for address in (repo.fetch_from, repo.push_to)]
     if any(_SSH.match(address) for address in addresses):
         found = shutil.which("ssh", path=places)
-        what = "ssh is not on PATH, and a repository is reached by it"
+        what = f"ssh is not on PATH{runner.owner}, and a repository is reached by it"
         yield ok("ssh", found) if found else blocked("ssh", what, "install an ssh client")
     found = shutil.which("git-lfs", path=places)
-    yield ok("git-lfs", found or "not on PATH; only a repository with large-file pointers needs it")
+    yield ok(
+        "git-lfs", found or f"not on PATH{runner.owner}; only a repository with large-file pointers needs it"
+    )
 
 
 def without_credential(settings: Settings) -> Iterator[Check]:

@@ -76,13 +76,14 @@ def every_probe(
     """
     from autopilot.daemon.checkup import lines, machine_lines  # noqa: PLC0415 - as above
 
-    probes = machine_lines.of_machine(paths, clock)
+    runner = who.find(paths, clock)
+    probes = machine_lines.of_machine(paths, clock, runner)
     try:
         scene = Scene(
             paths=paths,
             clock=clock,
             settings=load(paths),
-            runner=who.find(paths, clock),
+            runner=runner,
             until_ms=until_ms,
             is_at_any_hour=is_at_any_hour,
             is_fresh=is_fresh,

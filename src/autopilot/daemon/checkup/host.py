@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
+    from autopilot.daemon.checkup.scene import Runner
     from autopilot.schemas.checkup import Check
 
 _STALE_MS = 3 * 24 * 3600 * MS_PER_S
@@ -48,10 +49,10 @@ def state_folder(paths: Paths, *, mounts: Callable[[], Mapping[str, str]] | None
     return ok("state", f"{paths.state} is private and local ({kind})")
 
 
-def git_program() -> Check:
-    """Look for git."""
-    found = shutil.which("git", path=environ.search_path(environ.current()))
-    return ok("git", found) if found else blocked("git", "git is not on PATH", "install git")
+def git_program(runner: Runner) -> Check:
+    """Look for git where whoever starts the runs will look."""
+    found = shutil.which("git", path=environ.search_path(runner.environment))
+    return ok("git", found) if found else blocked("git", f"git is not on PATH{runner.owner}", "install git")
 
 
 def database(paths: Paths, clock: Clock) -> Check:

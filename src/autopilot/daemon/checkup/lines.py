@@ -62,10 +62,11 @@ def _itself(scene: Scene) -> tuple[Probe, ...]:
     settings, look = scene.settings, Takes.LOOK
     file, area = one(partial(configured.file, settings, scene.paths)), Area.CONFIGURATION
     identity = one(partial(configured.identity, settings))
+    programs = partial(configured.programs, settings, scene.runner)
     return (
         Probe(name="configuration", takes=look, area=area, look=file),
         Probe(name="identity", takes=look, area=area, look=identity),
-        Probe(name="programs", takes=look, area=Area.MACHINE, look=lambda _: configured.programs(settings)),
+        Probe(name="programs", takes=look, area=Area.MACHINE, look=lambda _: programs()),
         Probe(name="room", takes=look, area=Area.MACHINE, look=partial(room.room, scene)),
     )
 

@@ -16,6 +16,7 @@ from autopilot.schemas.checkup import Area
 if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
+    from autopilot.daemon.checkup.scene import Runner
 
 _SLOW_S = 120.0
 _CHILD_S = 60.0
@@ -28,10 +29,10 @@ def first(paths: Paths) -> Probe:
     )
 
 
-def of_machine(paths: Paths, clock: Clock) -> tuple[Probe, ...]:
+def of_machine(paths: Paths, clock: Clock, runner: Runner) -> tuple[Probe, ...]:
     """Give what can be looked at without a configuration."""
     return (
-        Probe(name="git", takes=Takes.LOOK, area=Area.MACHINE, look=one(host.git_program)),
+        Probe(name="git", takes=Takes.LOOK, area=Area.MACHINE, look=one(partial(host.git_program, runner))),
         Probe(
             name="database",
             takes=Takes.QUEUE,

@@ -32,6 +32,11 @@ class Runner:
     is_service: bool = False
     """It is not started yet: what its init system gives it beside its file is not in `environment`."""
 
+    @property
+    def owner(self) -> str:
+        """Say whose a thing is, to be put behind it; nothing where it is ours."""
+        return "" if self.is_us else f" of {self.who}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
