@@ -12,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from autopilot.config import procinfo
+from autopilot.config.paths import PUBLISH_FOLDER, SPEC_FILE
 from autopilot.daemon import lock
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.events import Event
 from tests.support.cli import Cli
 from tests.support.house import House
+from tests.support.repo_traps import write_script
 from tests.support.wait import wait_until
 
 
@@ -63,6 +65,37 @@ def test_a_daemon_that_stands_still_and_all_its_runs_are_killed_and_named_and_a_
     for name in names:
         house.daemon.wait_for_state(name, "queued")
     house.assert_in_order()
+
+
+def test_a_publication_under_way_is_killed_and_named_with_all_that_it_started(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    hook, entered = house.repo.remote / "hooks" / "pre-receive", tmp_path / "entered"
+    os.mkfifo(tmp_path / "never")
+    write_script(
+        hook, f"echo $$ > {entered}.new && mv {entered}.new {entered}\nread -r _ < {tmp_path / 'never'}"
+    )
+    try:
+        house.begin()
+        name = house.add()
+        wait_until(entered.exists, 120, "the push is under way")
+        receiving = int(entered.read_text())
+        (spec,) = house.paths.runs.glob(f"*/{PUBLISH_FOLDER}/{SPEC_FILE}")
+        publication = json.loads(spec.read_text())["id"]
+        told = json.loads(house.daemon.autopilot("stop", "--all", "--json").stdout)["killed"]
+        assert {each["name"] for each in told} == {publication, "daemon"}
+        assert {each["name"]: each["processes"] for each in told}[publication] >= 2  # it, and its git
+        seen = procinfo.look(receiving)
+        assert seen is None or seen.is_zombie
+        assert house.daemon.process is not None
+        assert house.daemon.process.wait(60) == -signal.SIGKILL
+        assert house.pull_requests() == ()
+        hook.unlink()
+        house.daemon.start()
+        house.daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
+        house.daemon.wait_for_state(name, "published")
+        house.assert_in_order()
+    finally:
+        house.clean_up()
 
 
 def test_without_all_nothing_is_killed_and_the_gentler_ways_are_named(tmp_path: Path) -> None:
