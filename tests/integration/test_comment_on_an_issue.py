@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from autopilot.publish.delivery import deliver
 from autopilot.schemas.delivery import DeliveryReport, DeliverySpec, IssueTarget
 from autopilot.schemas.tracking import TrackerSpec
 from tests.support.fixtures import MakeForge
+from tests.support.forge import faults
 from tests.support.forge.faults import Fault
 from tests.support.forge.issues import Issue
 from tests.support.forge.server import Forge
@@ -131,6 +133,136 @@ def test_only_what_was_certainly_not_made_may_be_tried_again(
 def test_an_issue_that_is_gone_is_not_tried_again(tmp_path: Path, forge: Forge) -> None:
     spec = github(forge)
     assert sent(tmp_path, spec, "8").outcome == "rejected"
+
+
+FOLLOWED = ("/pull/3", "2", "/files", "#issuecomment-1", "?w=1", "-x", "_", "ü", ".5")
+PERSON = {"id": 583231, "login": "pat", "type": "User"}
+APP = {"id": 41898282, "login": "night[bot]", "type": "Bot"}
+WHO = r"GET /user$"
+
+
+@pytest.mark.covers("G08")
+@pytest.mark.parametrize("is_an_apps", [False, True])
+def test_a_person_who_names_the_draft_first_does_not_silence_us(
+    tmp_path: Path, forge: Forge, *, is_an_apps: bool
+) -> None:
+    issue = forge.issues.get("o/r", 7)
+    assert issue is not None
+    issue.comments.append(f"see {URL}")
+    issue.others[f"see {URL}"] = PERSON
+    if is_an_apps:
+        issue.others[TEXT] = APP
+        forge.fail_next(faults.forbidden(WHO, times=2))
+    for number in range(2):
+        (tmp_path / str(number)).mkdir()
+        assert sent(tmp_path / str(number), github(forge)).outcome == "sent"
+    assert comments(forge) == [f"see {URL}", TEXT]
+
+
+def test_a_persons_words_are_not_the_comment_whose_answer_was_lost(tmp_path: Path, forge: Forge) -> None:
+    issue = forge.issues.get("o/r", 7)
+    assert issue is not None
+    issue.comments.append(f"see {URL}")
+    issue.others[f"see {URL}"] = PERSON
+    forge.fail_next(Fault(COMMENT, status=502))
+    assert sent(tmp_path, github(forge)).outcome == "unsure"
+    assert sent(tmp_path, github(forge)).outcome == "unsure", "after a crash its mark is there"
+
+
+@pytest.mark.parametrize("behind", FOLLOWED)
+def test_a_draft_whose_address_begins_like_ours_is_another_one(
+    tmp_path: Path, forge: Forge, behind: str
+) -> None:
+    issue = forge.issues.get("o/r", 7)
+    assert issue is not None
+    issue.comments.append(f"{URL}{behind}")
+    assert sent(tmp_path, github(forge)).outcome == "sent"
+    assert comments(forge) == [f"{URL}{behind}", TEXT]
+
+
+@pytest.mark.parametrize("behind", ["", ".", ". Gates: 5", ")", "]", "\r\nx", " 2", "|", ">"])
+def test_what_stands_behind_the_address_makes_no_other_draft_of_it(
+    tmp_path: Path, forge: Forge, behind: str
+) -> None:
+    issue = forge.issues.get("o/r", 7)
+    assert issue is not None
+    issue.comments.append(f"{URL}{behind}")
+    assert sent(tmp_path, github(forge)).outcome == "sent"
+    assert len(comments(forge)) == 1
+
+
+@pytest.mark.parametrize("fault", [Fault(WHO, status=502), faults.not_json(WHO), faults.rate_limited(WHO)])
+def test_while_nobody_says_who_we_are_nothing_is_made(tmp_path: Path, forge: Forge, fault: Fault) -> None:
+    issue = forge.issues.get("o/r", 7)
+    assert issue is not None
+    issue.comments.append(URL)
+    forge.fail_next(fault)
+    assert sent(tmp_path, github(forge)).outcome == "not-sent"
+    assert comments(forge) == [URL]
+    assert not (tmp_path / "mark").exists()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(COMMENT, 200, {"_raw": "<html>sign in</html>"}),
+        Fault(COMMENT, 204),
+        Fault(COMMENT, 201, {"id": 10**24}),
+        Fault(COMMENT, 201, {"_raw": "[" * 100_000}),
+        Fault(COMMENT, 201, {}, {"X-Seraph-LoginReason": "AUTHENTICATED_FAILED"}),
+    ],
+)
+def test_a_good_answer_is_never_told_as_not_sent(tmp_path: Path, forge: Forge, fault: Fault) -> None:
+    forge.fail_next(fault)
+    assert sent(tmp_path, github(forge)).outcome == "sent"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(COMMENT, 201, {"_raw": " " * (5 << 20)}),
+        Fault(COMMENT, 201, {}, {"Content-Encoding": "gzip"}),
+    ],
+)
+@pytest.mark.parametrize("is_made", [False, True])
+def test_an_answer_that_cannot_be_taken_is_looked_behind(
+    tmp_path: Path, forge: Forge, fault: Fault, *, is_made: bool
+) -> None:
+    forge.fail_next(replace(fault, after=is_made))
+    assert sent(tmp_path, github(forge)).outcome == ("sent" if is_made else "unsure")
+
+
+@pytest.mark.covers("G08")
+@pytest.mark.parametrize("is_cloud", [False, True])
+@pytest.mark.parametrize("who", ["2", None])
+def test_on_jira_only_our_own_accounts_words_are_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str | None, *, is_cloud: bool
+) -> None:
+    with Jira(is_cloud=is_cloud) as server:
+        issue = JiraIssue("ABC-7", "x", comments=[f"see {URL}", f"{URL}2"], others={f"see {URL}": who})
+        server.put(issue)
+        monkeypatch.setenv(variable_for("tracker"), server.token)
+        tracker = TrackerSpec(kind="jira", name="jira", url=server.url, credential="tracker")
+        for number in range(2):
+            (tmp_path / str(number)).mkdir()
+            assert sent(tmp_path / str(number), tracker, "ABC-7").outcome == "sent"
+        assert issue.comments == [f"see {URL}", f"{URL}2", TEXT]
+
+
+@pytest.mark.parametrize(
+    "fault", [Fault(r"GET .*/myself$", status) for status in (401, 403, 404)] + [Fault(r"/myself$", 200)]
+)
+def test_where_jira_does_not_say_who_we_are_everybody_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    with Jira() as server:
+        issue = JiraIssue("ABC-7", "x", comments=[URL], others={URL: "2"})
+        server.put(issue)
+        server.faults.append(fault)
+        monkeypatch.setenv(variable_for("tracker"), server.token)
+        tracker = TrackerSpec(kind="jira", name="jira", url=server.url, credential="tracker")
+        assert sent(tmp_path, tracker, "ABC-7").outcome == "sent"
+        assert issue.comments == [URL]
 
 
 @pytest.mark.covers("G06")

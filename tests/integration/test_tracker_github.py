@@ -74,6 +74,23 @@ def test_a_comment_whose_answer_is_lost_can_be_looked_for(forge: Forge) -> None:
     assert len(forge.requests("POST /repos/o/r/issues/7/comments")) == 1
 
 
+def test_another_issue_than_the_one_asked_for_is_not_taken(forge: Forge) -> None:
+    told = {"number": 999, "title": "x", "state": "open", "user": {"id": 583231}}
+    forge.fail_next(Fault(READ, 200, told))
+    with github(forge) as tracker, pytest.raises(TicketError, match=r"o/r#999.*issue-moved"):
+        tracker.read("7")
+
+
+def test_whose_account_it_is_is_asked_once(forge: Forge) -> None:
+    with github(forge) as tracker:
+        assert not tracker.find("7", "mark-1")
+        assert forge.requests("GET /user") == []
+        tracker.comment("7", "mark-1")
+        assert tracker.find("7", "mark-1")
+        assert tracker.find("7", "mark-1")
+    assert len(forge.requests("GET /user")) == 1
+
+
 @pytest.mark.parametrize(
     ("status", "body", "headers"),
     [
@@ -111,6 +128,7 @@ def test_nothing_but_reading_and_commenting_is_asked_for(forge: Forge) -> None:
         "GET /repos/o/r",
         "GET /repos/o/r/issues/7",
         "GET /repos/o/r/issues/7/comments",
+        "GET /user",
         "POST /repos/o/r/issues/7/comments",
     ]
 

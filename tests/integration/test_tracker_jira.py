@@ -1,4 +1,4 @@
-"""Issues over Jira's protocol, Cloud and Data Center, and the three requests that there are."""
+"""Issues over Jira's protocol, Cloud and Data Center, and the four requests that there are."""
 
 import ast
 import inspect
@@ -123,20 +123,22 @@ def test_a_comment_whose_answer_is_lost_can_be_looked_for(cloud: Jira) -> None:
 
 
 @pytest.mark.covers("H15", "I16")
-def test_exactly_three_requests_exist(server: Jira) -> None:
+def test_exactly_four_requests_exist(server: Jira) -> None:
     with jira(server) as tracker:
         tracker.read("ABC-7")
-        tracker.find("ABC-7", "x")
         tracker.comment("ABC-7", "x")
+        assert tracker.find("ABC-7", "x")
         tracker.weaknesses()
     assert sorted({f"{seen.method} {seen.path}" for seen in server.seen}) == [
         "GET /rest/api/2/issue/ABC-7",
         "GET /rest/api/2/mypermissions",
+        "GET /rest/api/2/myself",
         "POST /rest/api/2/issue/ABC-7/comment",
     ]
     assert sorted(request.value for request in module.Request) == [
         ("GET", "/issue/{}"),
         ("GET", "/mypermissions"),
+        ("GET", "/myself"),
         ("POST", "/issue/{}/comment"),
     ]
     calls = [

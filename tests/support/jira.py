@@ -1,9 +1,9 @@
 """A Jira on loopback: a stand-in that answers the requests that we make, in the form of its REST interface.
 
 The form is that of the published description, version 2 (https://developer.atlassian.com/cloud/jira/platform/
-rest/v2/: Issues, Issue comments, Permissions), and of Data Center's, whose accounts have `key` and `name`
-where Cloud's have `accountId`. It was written from those pages; no Jira was at hand to compare it with.
-Whatever else is asked, a transition say, is refused and recorded.
+rest/v2/: Issues, Issue comments, Permissions, Myself), and of Data Center's, whose accounts have `key` and
+`name` where Cloud's have `accountId`. It was written from those pages; no Jira was at hand to compare
+it with. Whatever else is asked, a transition say, is refused and recorded.
 """
 
 import base64
@@ -17,6 +17,7 @@ from typing import Any, Final
 from tests.support.forge.faults import Fault
 from tests.support.loopback import LoopbackHandler, LoopbackServer
 
+OWN: Final = "557058:f58131cb-b67d-43c7-b30d-6b58d40bd077"
 TOKEN: Final = "dummy-jira-token"
 PERMISSIONS: Final = ("BROWSE_PROJECTS", "ADD_COMMENTS")
 _MISSING: Final = {
@@ -48,6 +49,8 @@ class JiraIssue:
     untold: int = 0
     """Changes that there were and that are not told any more."""
     comments: list[str] = field(default_factory=list)
+    others: dict[str, str | None] = field(default_factory=dict)
+    """What others said, and who."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +93,7 @@ class Jira(LoopbackServer):
 
     def shown(self, issue: JiraIssue, wanted: set[str], *, is_expanded: bool) -> dict[str, Any]:
         """An issue with the fields that were asked for."""
-        comments = [self.comment(number, text) for number, text in enumerate(issue.comments, start=1)]
+        comments = [self.comment(issue, number) for number in range(1, len(issue.comments) + 1)]
         fields = {
             "summary": issue.summary,
             "description": issue.description,
@@ -123,9 +126,11 @@ class Jira(LoopbackServer):
             told["changelog"] = {"startAt": 0, "maxResults": total, "total": total, "histories": histories}
         return told
 
-    def comment(self, number: int, text: str) -> dict[str, Any]:
-        """A comment as it is told."""
-        return {"id": str(10_000 + number), "body": text, "author": self.person("1"), "jsdPublic": True}
+    def comment(self, issue: JiraIssue, number: int) -> dict[str, Any]:
+        """The comment of this number, from 1, as it is told."""
+        text = issue.comments[number - 1]
+        author = self.person(issue.others.get(text, OWN))
+        return {"id": str(10_000 + number), "body": text, "author": author, "jsdPublic": True}
 
 
 class _Handler(LoopbackHandler):
@@ -165,10 +170,12 @@ class _Handler(LoopbackHandler):
     def _answer(self, seen: Seen) -> tuple[int, Any, dict[str, str]]:
         if not seen.is_authorized:
             return 404, _MISSING, {"X-Seraph-LoginReason": "AUTHENTICATED_FAILED"}
-        found = re.fullmatch(r"/rest/api/2/(?:issue/([^/]+)(/comment)?|(mypermissions))", seen.path)
+        found = re.fullmatch(r"/rest/api/2/(?:issue/([^/]+)(/comment)?|(mypermissions|myself))", seen.path)
         match (seen.method, found.groups() if found else None):
             case "GET", (None, None, "mypermissions"):
                 return self._permissions(seen)
+            case "GET", (None, None, "myself"):
+                return 200, self.server.person(OWN), {}
             case "GET", (key, None, None) if key in self.server.issues:
                 wanted = set(seen.query["fields"].split(","))
                 is_expanded = seen.query.get("expand") == "changelog"
@@ -196,7 +203,7 @@ class _Handler(LoopbackHandler):
         with self.server.lock:
             issue.comments.append(body["body"])
             number = len(issue.comments)
-        return 201, self.server.comment(number, body["body"]), {}
+        return 201, self.server.comment(issue, number), {}
 
     def _is_authorized(self) -> bool:
         given = self.headers.get("Authorization") or ""

@@ -17,6 +17,7 @@ from tests.support.forge.state import Pull, Pulls, Repositories
 
 MAX_BODY_CHARS: Final = 65_536
 LOGIN: Final = "bot"
+OWN: Final = 1
 _REPO: Final = "/repos/{owner}/{repo}"
 _PULLS: Final = f"{_REPO}/pulls"
 _PULL: Final = f"{_PULLS}/{{pull_number}}"
@@ -95,7 +96,7 @@ class GitHub:
 
     def _user(self, call: Call, base_url: str) -> Answer:
         user = self.spec.example("/user", "get", "200")
-        user |= {"login": LOGIN, "id": 1, "url": f"{base_url}/users/{LOGIN}"}
+        user |= {"login": LOGIN, "id": OWN, "url": f"{base_url}/users/{LOGIN}"}
         return Answer(200, user, {"X-OAuth-Scopes": "repo"})
 
     def _repo(self, call: Call, base_url: str) -> Answer:
@@ -225,7 +226,7 @@ class GitHub:
 
     def _account(self) -> Json:
         user: Json = self.spec.example(_PULLS, "get", "200")[0]["user"]
-        return {**user, "login": LOGIN}
+        return {**user, "login": LOGIN, "id": OWN}
 
     def _issue_of(self, call: Call) -> Issue | None:
         return self._issues.get(call.repo, int(call.operation.variables["issue_number"]))

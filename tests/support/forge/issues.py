@@ -22,6 +22,8 @@ class Issue:
     labels: tuple[str, ...] = ()
     is_pull: bool = False
     comments: list[str] = field(default_factory=list)
+    others: dict[str, Json] = field(default_factory=dict)
+    """What others said, and who: fields of their account in place of our own's."""
 
 
 class Issues:
@@ -97,7 +99,7 @@ def comment_shown(issue: Issue, repo: str, count: int, *, user: Json, base_url: 
         "id": ident,
         "node_id": f"IC_{ident}",
         "body": issue.comments[count - 1],
-        "user": user,
+        "user": {**user, **issue.others.get(issue.comments[count - 1], {})},
         "author_association": "COLLABORATOR",
         "created_at": "2026-01-02T09:00:00Z",
         "updated_at": "2026-01-02T09:00:00Z",

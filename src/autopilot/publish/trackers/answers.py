@@ -5,6 +5,7 @@ Must not put a server's words into an error uncleaned.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Self
 
 import httpx
@@ -42,8 +43,12 @@ def words(needs: str, *, is_signed: bool) -> Words:
 class Answer(answers.Answer):
     """One answer to a request about one issue, or about the credential."""
 
-    def check(self, clock: Clock) -> Self:
+    def check(self, clock: Clock, *, is_writing: bool = False) -> Self:
         """Let through what can be read; every other status is named.
+
+        Args:
+            clock: the time.
+            is_writing: whether a good status says that it was done, whatever else the answer says.
 
         Raises:
             Lost: a server's failure.
@@ -51,6 +56,8 @@ class Answer(answers.Answer):
             ConfigError: the token, or the tracker's address, is wrong.
             TicketError: the issue is not there (any more).
         """
+        if is_writing and self._response.is_success:
+            return self
         super().check(clock)
         words, codes = self._words, httpx.codes
         if self.status == codes.NOT_FOUND:
@@ -68,6 +75,11 @@ class Answer(answers.Answer):
     def read(self, parse: Callable[[bytes], Value]) -> Value:
         """Read the answer as what it should be; raises as `body`."""
         return self.body(parse)
+
+
+def is_said(mark: str, text: str | None) -> bool:
+    """Tell whether a comment holds this mark, not just one that begins like it (`/pull/1`, `/pull/12`)."""
+    return re.search(rf"{re.escape(mark)}(?!\.?[\w/?#%=&-])", text or "") is not None
 
 
 def too_many_comments(name: str) -> ConfigError:

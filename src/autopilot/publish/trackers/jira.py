@@ -1,9 +1,10 @@
 """Issues over Jira's REST interface, Cloud and Data Center: read one, find a comment, add one.
 
-These are the only three requests that this module can send; it has no words for a transition, an edit or a
+These are the only four requests that this module can send; it has no words for a transition, an edit or a
 deletion, and a test holds that. Version 2 of the interface, where texts are texts.
-Source: https://developer.atlassian.com/cloud/jira/platform/rest/v2/ (Issues, Issue comments, Permissions);
-https://developer.atlassian.com/server/jira/platform/rest/ for Data Center, whose accounts have a `key`.
+Source: https://developer.atlassian.com/cloud/jira/platform/rest/v2/ (Issues, Issue comments, Permissions,
+Myself); https://developer.atlassian.com/server/jira/platform/rest/ for Data Center, whose accounts have a
+`key`.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 import base64
 import re
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from autopilot.publish.answers import no_answer
-from autopilot.publish.trackers.answers import MAX_BYTES, Answer, too_many_comments, words
+from autopilot.publish.trackers.answers import MAX_BYTES, Answer, is_said, too_many_comments, words
 from autopilot.publish.wire import NoAnswerError, OverWire, Wire
-from autopilot.schemas.errors import TicketError
+from autopilot.schemas.errors import ConfigError, TicketError
 from autopilot.schemas.origin import is_account
 from autopilot.schemas.tracking import Issue
 
@@ -61,6 +63,7 @@ class Request(Enum):
 
     READ = ("GET", "/issue/{}")
     COMMENT = ("POST", "/issue/{}/comment")
+    MYSELF = ("GET", "/myself")
     PERMISSIONS = ("GET", "/mypermissions")
 
 
@@ -90,6 +93,7 @@ class _Status(_Answered):
 
 class _Comment(_Answered):
     body: str | None = None
+    author: _Person | None = None
 
 
 class _Comments(_Answered):
@@ -189,7 +193,7 @@ class JiraTracker(OverWire):
         """
         answer = self._ask(Request.READ, "reading comments", reference, params={"fields": "comment"})
         told = answer.read(_CommentedIssue.model_validate_json).fields.comment
-        is_there = any(mark in (comment.body or "") for comment in told.comments)
+        is_there = any(is_said(mark, each.body) and self._is_ours(each) for each in told.comments)
         if not is_there and told.total > len(told.comments):
             raise too_many_comments(reference)
         return is_there
@@ -207,6 +211,20 @@ class JiraTracker(OverWire):
         held = {key for key, permission in told.items() if permission.has}
         wanting = [text for key, text in _NEEDED.items() if key not in held]
         return (*wanting, *(text for key, text in _TOO_MUCH.items() if key in held))
+
+    def _is_ours(self, told: _Comment) -> bool:
+        """Tell whether we wrote it; where that is not told, we may have."""
+        own = self._own
+        return own is None or (told.author is not None and told.author.number == own)
+
+    @cached_property
+    def _own(self) -> str | None:
+        """Ask once who we are; None where it is not told although the comments were."""
+        try:
+            answer = self._ask(Request.MYSELF, "asking for its account")
+        except (ConfigError, TicketError):
+            return None
+        return answer.read(_Person.model_validate_json).number
 
     def _editors(self, reference: str, changelog: _Changelog) -> Iterator[str]:
         """Give who changed title or text.
@@ -263,7 +281,7 @@ class JiraTracker(OverWire):
             )
         except NoAnswerError as error:
             raise no_answer(error, what, how) from None
-        return Answer(response, what, how, told=self._told).check(self._clock)
+        return Answer(response, what, how, told=self._told).check(self._clock, is_writing=json is not None)
 
 
 def _signature(account: str, token: str) -> str:

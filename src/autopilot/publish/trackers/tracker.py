@@ -21,7 +21,10 @@ class Tracker(Protocol):
         ...
 
     def find(self, reference: str, mark: str) -> bool:
-        """Tell whether a comment holds this text; asked before one is made a second time."""
+        """Tell whether a comment of our own account holds this text; asked before one is made a second time.
+
+        Where a tracker does not say who we are, others' comments count too: never a second one.
+        """
         ...
 
     def comment(self, reference: str, text: str) -> None:
