@@ -68,20 +68,32 @@ _SOCKETS: Final = python(
         },
     },
 )
-_MACHINE: Final = python(
-    "the machine",
-    NO_WAY + "|" + NO_ROUTE,
-    {
-        name: f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.settimeout(5)\ns.connect({path!r})"
-        for name, path in {
-            "its bus": "/run/dbus/system_bus_socket",
-            "its init": "/run/systemd/private",
-            "its containers": "/var/run/docker.sock",
-            "its log": "/run/systemd/journal/socket",
-            "its screen": "/tmp/.X11-unix/X0",
-        }.items()
-    },
-    only_inside=True,
+_PLACES: Final = {
+    "its bus": "/run/dbus/system_bus_socket",
+    "its init": "/run/systemd/private",
+    "its containers": "/run/docker.sock",
+    "its log": "/run/systemd/journal/socket",
+    "its screen": "/tmp/.X11-unix/X0",
+}
+_MACHINE: Final = (
+    *python(
+        "the machine",
+        NO_WAY + "|" + NO_ROUTE,
+        {
+            name: f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.settimeout(5)\ns.connect({path!r})"
+            for name, path in _PLACES.items()
+        },
+        only_inside=True,
+    ),
+    # The same with a decoy that is there on every machine.
+    *python(
+        "a decoy of the machine",
+        NO_WAY + "|" + NO_ROUTE,
+        {
+            name: f"import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('@machine@{path}')" + _HEARD
+            for name, path in _PLACES.items()
+        },
+    ),
 )
 _WORLD: Final = (
     *python(
@@ -129,7 +141,17 @@ _WORLD: Final = (
     ),
     *shell(
         "commands",
-        r"not found|resolve|refused|connect|unreachable|not permitted|No such|No user exists",
+        r"resolve|refused|connect|unreachable|not permitted|No such|403",
+        [
+            "curl -sSf -m 5 http://127.0.0.1:@web@/ | grep @canary@",
+            "curl -sSf -m 5 --noproxy '*' http://localhost:@web@/ | grep @canary@",
+            "curl -sSf -m 5 --unix-socket '@machine@/run/web.sock' http://x/ | grep @canary@",
+            "exec 3<>/dev/tcp/127.1/@web@ && echo -e 'GET / HTTP/1.0\\r\\n\\r' >&3 && grep -a @canary@ <&3",
+        ],
+    ),
+    *shell(
+        "commands",
+        r"not found|resolve|refused|connect|unreachable|not permitted|No such|No user exists|403",
         [
             "curl -sS -m 5 http://127.0.0.1:@port@/",
             "curl -sS -m 5 --unix-socket '@control@' http://x/",

@@ -19,17 +19,22 @@ from autopilot.runner.sandbox.door import run_inside
 from autopilot.runner.sandbox.missing import Missing
 from autopilot.runner.sandbox.none import NoSandbox
 from autopilot.runner.sandbox.registry import open_sandbox
+from autopilot.runner.stacks.stack import Command
 from autopilot.schemas.cell import SandboxSpec
 from tests.escape import driver
-from tests.escape.attempt import SHUT, Attempt
+from tests.escape.attempt import SHUT, Attempt, python
+from tests.escape.doors import DOORS, FLOOD, OTHER_QUESTIONS
 from tests.escape.files import FILES
 from tests.escape.network import NETWORK
 from tests.escape.powers import POWERS
 from tests.escape.repository import REPOSITORY
 from tests.escape.world import CANARY, NO_PORT, World, world
+from tests.support.asking import ask, event
+from tests.support.gate_runs import SYSTEM_PATH, WITH_PYTEST, bench
+from tests.support.publication import BASE_FILES
 from tests.support.tree import ROOT
 
-ALL = (*FILES, *REPOSITORY, *NETWORK, *POWERS)
+ALL = (*FILES, *REPOSITORY, *NETWORK, *POWERS, *DOORS)
 FEWEST = 120
 PRIVATE = ("/tmp", "/var/tmp")
 """What a program in the sandbox has for itself: to write there reaches nobody."""
@@ -54,6 +59,12 @@ THROUGH_LANDLOCK = {
     "another process: held by a descriptor",
     "another process: its group asked",
     "another process: its scheduler asked",
+    # Sockets of the user, as soon as a run has one of ours inside; and the rights of a file of ours.
+    *(f"a unix socket: {name}" for name in ("the session bus", "the session bus by a link")),
+    *(f"a unix socket: {name}" for name in ("the daemon's", "the daemon's by a link")),
+    *(f"a decoy of the machine: its {name}" for name in ("bus", "init", "containers", "log", "screen")),
+    "commands: curl -sSf -m 5 --unix-socket '@machine@/run/web.sock' http://x/ | grep @canary@",
+    *(f"a door: chmod 666 '{door}' && chmod 600 '{door}'" for door in ("@outlet@", "@guard@")),
 }
 
 pytestmark = [pytest.mark.needs(binary="bwrap", apt="bubblewrap"), pytest.mark.slow]
@@ -95,18 +106,19 @@ def tried(
     copy.write_text(Path(driver.__file__).read_text())
     named = [{"name": each.name, "argv": each.argv(there.places)} for each in attempts]
     asked.write_text(json.dumps(named))
-    python = there.places["python"]
-    ended = run_inside(
-        sandbox,
-        there.room(),
-        (python, "-I", "-S", str(copy), str(asked), str(report)),
-        env=agent_environment(None, home=home, extra={"TMPDIR": str(there.spec.run_dir / "tmp")})
-        | dict(env or {}),
-        output=there.spec.run_dir / "attempts.log",
-        clock=SystemClock(),
-        wall_s=300,
-        grace_s=1,
-    )
+    interpreter = there.places["python"]
+    with there.way(sandbox) as way:
+        own = {"TMPDIR": str(there.spec.run_dir / "tmp"), **way.environment()}
+        ended = run_inside(
+            sandbox,
+            there.room(way),
+            way.argv((interpreter, "-I", "-S", str(copy), str(asked), str(report))),
+            env=agent_environment(None, home=home, extra=own) | dict(env or {}),
+            output=there.spec.run_dir / "attempts.log",
+            clock=SystemClock(),
+            wall_s=300,
+            grace_s=1,
+        )
     assert ended.ok, ended
     got: dict[str, Any] = json.loads(report.read_text())
     return got
@@ -165,7 +177,7 @@ def test_by_landlock_only_what_is_told_of_it_gets_through(
             pytest.skip(sandbox.why)
         got = tried(there, sandbox, ALL)
         out = {name for name, each in got.items() if each["code"] == 0}
-        assert sorted(out - THROUGH_LANDLOCK) == []
+        assert "\n".join(sorted(out - THROUGH_LANDLOCK)) == ""
         assert sorted(THROUGH_LANDLOCK - out) == [], "these are stopped by now: tell so in docs/security.md"
         # Where bubblewrap shows nothing, Landlock shuts.
         kept = [each for each in ALL if each.name not in out]
@@ -174,10 +186,63 @@ def test_by_landlock_only_what_is_told_of_it_gets_through(
         assert fingerprint(there) == before
 
 
+def test_whoever_floods_the_guards_socket_or_asks_it_other_things_is_told_no(root: Path) -> None:
+    """The agent's programs can reach it, as its hooks do; it goes on answering rightly after them."""
+    asked = python("the guard", "", {"flooded": FLOOD + OTHER_QUESTIONS, "asked": OTHER_QUESTIONS})
+    with world(root) as there:
+        sandbox = open_sandbox(SandboxSpec(sealed=(there.state,)), SystemClock())
+        for attempt in asked:
+            got = tried(there, sandbox, (attempt,))[attempt.name]
+            assert got["code"] == 1, got
+            assert "allow" not in re.findall(r"b'(\w+)", got["said"]), got
+        tree = there.spec.worktree
+        assert ask(there.guard.socket, event("Bash", tree, command="git status")).returncode == 0
+        assert ask(there.guard.socket, event("Bash", tree, command="git push")).returncode == 2
+        assert there.guard.written == frozenset()
+
+
+@pytest.mark.parametrize("place", ["gate", "verify"])
+def test_nothing_gets_out_of_the_room_of_a_gate_either(
+    root: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a commit is tested, in its run and again by the publisher, its tests may try as well."""
+    with world(root) as there:
+        monkeypatch.setenv("HOME", str(there.home))
+        run = there.spec.run_dir
+        folder = run / "gates" if place == "gate" else there.state / "publish" / run.name / "work"
+        folder.mkdir(parents=True)
+        room = bench(folder, BASE_FILES)
+        sandbox = open_sandbox(SandboxSpec(sealed=(there.state,)), SystemClock())
+        path = f"{WITH_PYTEST}:{SYSTEM_PATH}"
+        out = room.folder / "run" / "round-1" / "test"
+        out.mkdir(parents=True)
+        (room.folder / "scratch").mkdir()
+        context = room.context(path=path, sandbox=sandbox, gate_s=300.0)
+        home, tried_there = room.folder / "home", (*FILES, *REPOSITORY, *NETWORK, *DOORS)
+        places = {**there.places, "own_home": str(home)}
+        named = [{"name": each.name, "argv": each.argv(places)} for each in tried_there]
+        (home / "attempts.json").write_text(json.dumps(named))
+        (home / "driver.py").write_text(Path(driver.__file__).read_text())
+        files = [str(home / name) for name in ("driver.py", "attempts.json", "report.json")]
+        before = fingerprint(there)
+        ended = context.run(Command((there.places["python"], "-I", "-S", *files)), out, name="try")
+        assert ended.ok, (ended, (out / "try.log").read_text())
+        got = json.loads((home / "report.json").read_text())
+        assert [(name, each["said"]) for name, each in got.items() if each["code"] == 0] == []
+        assert len(got) == len(tried_there)
+        assert fingerprint(there) == before
+
+
 def fingerprint(there: World) -> dict[str, bytes]:
     """Every file of the person, the remote, and of ours that no run may touch."""
     places = (there.home, there.theirs.checkout, there.theirs.remote, there.spec.repo.mirror)
-    state = [path for path in there.state.iterdir() if path.name not in {"runs", "scratch", "worktrees"}]
-    ours = [path for path in there.spec.run_dir.iterdir() if path.is_file() and path.suffix != ".log"]
+    state = [
+        path for path in there.state.iterdir() if path.name not in {"runs", "scratch", "worktrees", "publish"}
+    ]
+    ours = [
+        path
+        for path in there.spec.run_dir.iterdir()
+        if path.is_file() and path.suffix not in {".log", ".sock"}
+    ]
     files = [*ours, *(file for place in (*places, *state) for file in place.rglob("*"))]
     return {str(file): file.read_bytes() for file in files if file.is_file()}

@@ -16,11 +16,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from autopilot.runner.sandbox.confinement import Confinement
+from autopilot.config.clock import SystemClock
+from autopilot.runner.guard.service import GuardService
+from autopilot.runner.guard.verdict import GuardContext
+from autopilot.runner.network.policy import Policy, service_at
+from autopilot.runner.sandbox.confinement import Confinement, Sandbox
 from autopilot.runner.sandbox.rooms import room_of_agent
+from autopilot.runner.way_out import WayOut, way_out
 from autopilot.runner.worktree import Workspace
 from autopilot.schemas.run import RunSpec
 from tests.support.gitcmd import git
+from tests.support.loopback import LoopbackHandler, LoopbackServer
 from tests.support.repos import Repo
 from tests.support.runs import Host
 from tests.support.small_project import small_repo
@@ -36,6 +42,11 @@ _VICTIM: Final = (
     "import ctypes, signal\nctypes.CDLL(None).prctl(0x59616D61, ctypes.c_ulong(-1), 0, 0, 0)\n"
     "print(flush=True)\nsignal.pause()"
 )
+MACHINE_SOCKETS: Final = (
+    *("run/dbus/system_bus_socket", "run/systemd/private", "run/docker.sock"),
+    *("run/systemd/journal/socket", "tmp/.X11-unix/X0"),
+)
+_HTTP: Final = f"HTTP/1.0 200 OK\r\nContent-Length: {len(CANARY)}\r\n\r\n{CANARY}"
 NO_PORT: Final = "1"
 """Where a server would listen, on a machine without IPv6."""
 
@@ -51,10 +62,22 @@ class World:
     workspace: Workspace
     spec: RunSpec
     places: Mapping[str, str]
+    guard: GuardService
 
-    def room(self) -> Confinement:
-        """What the agent of the run may touch."""
-        return replace(room_of_agent(self.spec, self.workspace, program=sys.executable), shares_network=False)
+    def room(self, way: WayOut) -> Confinement:
+        """What the agent of the run may touch, with the doors that a real run has."""
+        room = room_of_agent(self.spec, self.workspace, program=sys.executable)
+        return replace(way.opened(room), guard_socket=self.guard.socket, shares_network=False)
+
+    @contextmanager
+    def way(self, sandbox: Sandbox) -> Iterator[WayOut]:
+        """The outlet of the run: it leads to a service of the operator's, on this machine, alone."""
+        service = service_at(f"http://127.0.0.1:{self.places['service']}")
+        assert service is not None
+        with way_out(sandbox, Path(self.places["outlet"]), Policy((service,)), lambda *_: None) as way:
+            if way.outlet is None:
+                _file(Path(self.places["outlet"]))
+            yield way
 
 
 @contextmanager
@@ -67,9 +90,19 @@ def world(root: Path) -> Iterator[World]:
         theirs = _with_unfinished_work(small_repo(root / "theirs"))
         spec, workspace = _run(Host(state), theirs)
         _ours(state, spec)
+        context = GuardContext(str(spec.worktree), str(spec.run_dir / "tmp"))
+        guard = stack.enter_context(
+            GuardService(context, spec.run_dir / "guard.sock", clock=SystemClock(), deadline_s=2.0)
+        )
+        web = stack.enter_context(_Web())
+        service = stack.enter_context(_Web(away=f"http://127.0.0.1:{web.server_port}/secret"))
         places = {
             **_sockets(stack, home, state),
             "victim": str(_victim(stack)),
+            "web": str(web.server_port),
+            "service": str(service.server_port),
+            "outlet": str(spec.run_dir / "outlet.sock"),
+            "guard": str(guard.socket),
             "root": str(root),
             "person": str(home),
             "state": str(state),
@@ -86,7 +119,7 @@ def world(root: Path) -> Iterator[World]:
             "python": sys.executable,
             "canary": CANARY,
         }
-        yield World(root, home, state, theirs, workspace, spec, places)
+        yield World(root, home, state, theirs, workspace, spec, places, guard)
 
 
 def _file(path: Path) -> None:
@@ -125,6 +158,10 @@ def _sockets(stack: ExitStack, home: Path, state: Path) -> Mapping[str, str]:
     """Listen where a session bus, a daemon and servers of the machine would."""
     # A unix socket's name has 107 characters at most.
     short = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ap-")))
+    for place in MACHINE_SOCKETS:
+        (short / place).parent.mkdir(parents=True, exist_ok=True)
+        _accept(stack, socket.AF_UNIX, str(short / place))
+    _accept(stack, socket.AF_UNIX, str(short / "run/web.sock"), _HTTP)
     bus, control = short / "bus", short / "control.sock"
     abstract = f"autopilot-escape-{short.name}"
     ports = {}
@@ -139,10 +176,10 @@ def _sockets(stack: ExitStack, home: Path, state: Path) -> Mapping[str, str]:
     ports["udp"] = _hear(stack)
     (home / ".bus").symlink_to(bus)
     (state / "control.sock").symlink_to(control)
-    return {"bus": str(bus), "control": str(control), "abstract": abstract, **ports}
+    return {"machine": str(short), "bus": str(bus), "control": str(control), "abstract": abstract, **ports}
 
 
-def _accept(stack: ExitStack, family: int, address: str | tuple[str, int]) -> str:
+def _accept(stack: ExitStack, family: int, address: str | tuple[str, int], greeting: str = CANARY) -> str:
     """Greet whoever comes with the canary."""
     server = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
     server.bind(address)
@@ -155,7 +192,9 @@ def _accept(stack: ExitStack, family: int, address: str | tuple[str, int]) -> st
             except OSError:
                 return
             with peer:
-                peer.sendall(CANARY.encode())
+                if greeting != CANARY:
+                    peer.recv(4096)  # who asks first is heard
+                peer.sendall(greeting.encode())
 
     threading.Thread(target=greet, daemon=True).start()
     stack.callback(server.shutdown, socket.SHUT_RDWR)
@@ -179,6 +218,29 @@ def _hear(stack: ExitStack) -> str:
     threading.Thread(target=answer, daemon=True).start()
     stack.callback(server.sendto, b"end", ("127.0.0.1", int(port)))
     return port
+
+
+class _Web(LoopbackServer):
+    """Answers with the canary; `/away` sends elsewhere, where it was told a place."""
+
+    def __init__(self, away: str = "") -> None:
+        self.away = away
+        super().__init__(_WebHandler)
+
+
+class _WebHandler(LoopbackHandler):
+    server: _Web
+
+    def _answer(self) -> None:
+        self.read_body()
+        if not self.server.away:
+            self.send_bytes(200, {}, CANARY.encode())
+        elif self.path == "/away":
+            self.send_bytes(302, {"Location": self.server.away}, b"")
+        else:
+            self.send_bytes(200, {}, b"the service")
+
+    do_GET = do_POST = _answer  # noqa: N815 - names of the base
 
 
 def _victim(stack: ExitStack) -> int:
