@@ -65,6 +65,7 @@ def test_listing_a_program_loosens_nothing(line: str) -> None:
     assert code(line) != "allowed"
 
 
+@pytest.mark.covers("I05")
 def test_a_listed_tool_is_allowed_unless_it_runs_code() -> None:
     assert GUARD.decide(GuardRequest("mcp__docs__search", {"q": "x"})).allowed
     assert not GUARD.decide(GuardRequest("mcp__docs__fetch", {})).allowed

@@ -152,7 +152,6 @@ def test_a_tool_of_the_settings_is_allowed_and_no_other(desk: Desk) -> None:
     assert judge(GuardRequest("mcp__a__c", {}), own).code == "mcp-tool"
 
 
-@pytest.mark.covers("I05")
 def test_evaluating_in_a_page_is_refused(desk: Desk) -> None:
     assert (
         desk.guard.decide(GuardRequest("mcp__multi-agent-toolkit__web_eval", {"code": "1"})).code

@@ -163,10 +163,9 @@ def covered(row: str, *commands: str) -> list[object]:
         ),
         *covered(
             "H25",
-            "git push -f origin main",
-            "git push --force-with-lease origin master",
-            "git push origin +HEAD:develop",
-            "git push --mirror",
+            *("git push -f origin main", "git push --force-with-lease origin master"),
+            *("git push origin +HEAD:develop", "git push --mirror", "git push origin HEAD:release/1.0"),
+            *("git push origin HEAD:main", "git push origin :main", "git push --delete origin main"),
         ),
         *covered(
             "I01",
