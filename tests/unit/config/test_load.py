@@ -156,6 +156,7 @@ def test_every_key_of_the_file_arrives(tmp_path: Path) -> None:
         ("[schedule]\nwindow = '22:00-24:00'", "schedule.window: should look like 22:00-07:00"),
         ("[schedule]\nwindow = '07:00-07:00'", "schedule.window: begins and ends at the same time"),
         ("[schedule]\ndigest_at = '7:30'", "schedule.digest_at: should look like 07:30, not '7:30'"),
+        ("[schedule]\ndigest_at = '٠٧:٣٠'", "schedule.digest_at: should look like 07:30, not '٠٧:٣٠'"),
         ("[schedule]\ntimezone = 'Mars/Base'", "schedule.timezone: is no time zone of this machine"),
         ("[schedule]\ntimezone = '../etc/passwd'", "schedule.timezone: is no time zone of this machine"),
         ("[logs]\nlevel = 'warnin'", "'warning' or 'error', not 'warnin'; did you mean warning?"),
