@@ -34,7 +34,7 @@ def test_a_row_is_the_one_that_sqlalchemy_reads(store: Store) -> None:
     queue.add(store, acceptance=("it works", "it is tested"))
     statement = select(TICKETS).where(TICKETS.c.short_id == bindparam("number"), literal(1) == 1)
     with store.read() as conn:
-        (ours,) = Prepared(statement).rows(conn, {"number": 1})
+        (ours,) = Prepared(lambda: statement).rows(conn, {"number": 1})
         (theirs,) = named(conn.execute(statement, {"number": 1}))
     assert ours == theirs
     assert {name: type(value) for name, value in ours.items()} == {
@@ -44,13 +44,15 @@ def test_a_row_is_the_one_that_sqlalchemy_reads(store: Store) -> None:
 
 
 def test_a_forgotten_value_is_an_error_and_not_a_null(store: Store) -> None:
-    prepared = Prepared(select(TICKETS).where(TICKETS.c.short_id == bindparam("number")))
+    prepared = Prepared(lambda: select(TICKETS).where(TICKETS.c.short_id == bindparam("number")))
     with store.read() as conn, pytest.raises(InvariantError, match="parameter-missing"):
         prepared.rows(conn)
 
 
 def test_a_statement_whose_text_depends_on_the_call_is_refused(store: Store) -> None:
-    prepared = Prepared(select(TICKETS).where(TICKETS.c.short_id.in_(bindparam("some", expanding=True))))
+    prepared = Prepared(
+        lambda: select(TICKETS).where(TICKETS.c.short_id.in_(bindparam("some", expanding=True)))
+    )
     with store.read() as conn, pytest.raises(InvariantError, match="statement-unprepared"):
         prepared.rows(conn, {"some": [1, 2]})
 
@@ -69,7 +71,7 @@ def test_what_the_driver_and_what_sqlalchemy_write_is_one_transaction(store: Sto
     def fail() -> None:
         with store.write() as conn:
             conn.execute(rename)
-            Prepared(TICKETS.update()).run(conn, {"body": "By the driver"})
+            Prepared(TICKETS.update).run(conn, {"body": "By the driver"})
             raise LookupError
 
     with pytest.raises(LookupError):
@@ -77,7 +79,7 @@ def test_what_the_driver_and_what_sqlalchemy_write_is_one_transaction(store: Sto
     assert (queue.look(store, "T-1").title, queue.look(store, "T-1").body) == ("Fix the sum", "")
     with store.write() as conn:
         conn.execute(rename)
-        Prepared(TICKETS.update()).run(conn, {"body": "By the driver"})
+        Prepared(TICKETS.update).run(conn, {"body": "By the driver"})
     assert (queue.look(store, "T-1").title, queue.look(store, "T-1").body) == (
         "By SQLAlchemy",
         "By the driver",
@@ -91,7 +93,7 @@ def test_a_connection_that_failed_holds_no_lock_and_no_snapshot(store: Store) ->
     queue.add(store)
     assert queue.look(store, "T-1").title == "Fix the sum"
     with store.read() as conn, pytest.raises(Exception, match="readonly"):
-        Prepared(insert(SWITCH)).run(conn, {"id": 2})
+        Prepared(lambda: insert(SWITCH)).run(conn, {"id": 2})
 
 
 def test_two_writers_of_one_store_take_turns(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,11 +44,11 @@ def _limits() -> Mapping[str, ColumnElement[bool]]:
     mine = TICKETS.c.short_id == bindparam("ticket")
     spent_ever = select(TICKETS.c.spent_micro_usd).where(mine)
     used_ever = select(TICKETS.c.tokens).where(mine)
-    settled, amount = queries_host.SETTLED_SUM, bindparam("reserved_micro_usd", type_=BigInteger)
+    settled, amount = queries_host.settled_sum(), bindparam("reserved_micro_usd", type_=BigInteger)
     slots, repo_slots = bindparam("slots", type_=Integer), bindparam("repo_slots", type_=Integer)
     return {
         "stop-percent": settled + spent_live.scalar_subquery() < bindparam("stop_micro_usd"),
-        "cost-ceiling": settled + queries_host.PROMISED_SUM + amount <= bindparam("ceiling_micro_usd"),
+        "cost-ceiling": settled + queries_host.promised_sum() + amount <= bindparam("ceiling_micro_usd"),
         "ticket-ceiling": spent_ever.scalar_subquery() + amount <= bindparam("ticket_ceiling_micro_usd"),
         "session-limit": bindparam("session", type_=Integer) <= bindparam("sessions", type_=Integer),
         "token-limit": used_ever.scalar_subquery() < bindparam("most_tokens"),
@@ -62,9 +62,8 @@ def _chosen() -> Select[Any]:
     return select(*columns).where(and_(*_limits().values()))
 
 
-# Built once: to build a statement costs more than to run it.
-_START = Prepared(insert(ATTEMPTS).from_select(_ATTEMPT, _chosen()).returning(*ATTEMPTS.c))
-_RESERVE = Prepared(insert(LEDGER))
+_START = Prepared(lambda: insert(ATTEMPTS).from_select(_ATTEMPT, _chosen()).returning(*ATTEMPTS.c))
+_RESERVE = Prepared(lambda: insert(LEDGER))
 
 Brakes = tuple[tuple["Breaker", ...], "AgentWindow | None"]
 

@@ -33,23 +33,25 @@ _COLUMNS = (
 )
 _SELECT = select(*(DELIVERIES.c[name] for name in _COLUMNS))
 _IS_OPEN = DELIVERIES.c.ended_ms.is_(None)
-_OPEN = Prepared(_SELECT.where(_IS_OPEN).order_by(DELIVERIES.c.not_before_ms, DELIVERIES.c.id))
+_OPEN = Prepared(lambda: _SELECT.where(_IS_OPEN).order_by(DELIVERIES.c.not_before_ms, DELIVERIES.c.id))
 _ENDED = Prepared(
-    _SELECT.where(DELIVERIES.c.ended_ms >= bindparam("since_ms")).order_by(DELIVERIES.c.ended_ms)
+    lambda: _SELECT.where(DELIVERIES.c.ended_ms >= bindparam("since_ms")).order_by(DELIVERIES.c.ended_ms)
 )
 _KNOWN = Prepared(
-    select(DELIVERIES.c.id).where(
+    lambda: select(DELIVERIES.c.id).where(
         DELIVERIES.c.subject == bindparam("subject"), DELIVERIES.c.channel == bindparam("channel")
     )
 )
 _OPENED_DRAFTS = Prepared(
-    select(PUBLICATIONS)
-    .where(
-        PUBLICATIONS.c.finished_ms >= bindparam("since_ms"),
-        PUBLICATIONS.c.state == literal_column("'done'"),
-        PUBLICATIONS.c.pr_number.is_not(None),
+    lambda: (
+        select(PUBLICATIONS)
+        .where(
+            PUBLICATIONS.c.finished_ms >= bindparam("since_ms"),
+            PUBLICATIONS.c.state == literal_column("'done'"),
+            PUBLICATIONS.c.pr_number.is_not(None),
+        )
+        .order_by(PUBLICATIONS.c.finished_ms, PUBLICATIONS.c.id)
     )
-    .order_by(PUBLICATIONS.c.finished_ms, PUBLICATIONS.c.id)
 )
 
 

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.unit import Unit
     from autopilot.schemas.ticket import TicketDraft
 
-_ADD = Prepared(insert(TICKETS).returning(TICKETS.c.short_id))
+_ADD = Prepared(lambda: insert(TICKETS).returning(TICKETS.c.short_id))
 _NAME = Prepared(
-    update(TICKETS).where(TICKETS.c.short_id == bindparam("seen_short_id")).returning(*TICKETS.c)
+    lambda: update(TICKETS).where(TICKETS.c.short_id == bindparam("seen_short_id")).returning(*TICKETS.c)
 )
 
 

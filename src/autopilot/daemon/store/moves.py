@@ -20,32 +20,42 @@ from autopilot.schemas.machine import State, Trigger, target
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sqlalchemy.sql.dml import ReturningUpdate
+
     from autopilot.daemon.store.unit import Unit
     from autopilot.schemas.ticket import Ticket
 
 _CLAIMED = frozenset({State.RUNNING, State.PUBLISHING})
 
-# Built once: to build a statement costs more than to run it. The columns to set are named by the parameters.
-# The fence tells a ticket that went round and came back from one that stayed.
-_GUARDED = (
-    update(TICKETS)
-    .where(
-        TICKETS.c.short_id == bindparam("seen_short_id"),
-        TICKETS.c.state == bindparam("seen_state"),
-        TICKETS.c.claim_token.is_not_distinct_from(bindparam("seen_claim_token")),
-        TICKETS.c.fence == bindparam("seen_fence"),
-        TICKETS.c.cancel_requested == bindparam("seen_cancel_requested"),
+
+def _guarded() -> ReturningUpdate[Any]:
+    """Build the move of a ticket that is as it was seen; the columns to set are named by the parameters.
+
+    The fence tells a ticket that went round and came back from one that stayed.
+    """
+    return (
+        update(TICKETS)
+        .where(
+            TICKETS.c.short_id == bindparam("seen_short_id"),
+            TICKETS.c.state == bindparam("seen_state"),
+            TICKETS.c.claim_token.is_not_distinct_from(bindparam("seen_claim_token")),
+            TICKETS.c.fence == bindparam("seen_fence"),
+            TICKETS.c.cancel_requested == bindparam("seen_cancel_requested"),
+        )
+        .returning(*TICKETS.c)
     )
-    .returning(*TICKETS.c)
-)
-_MOVE = Prepared(_GUARDED)
-_MOVE_AND_ADD = Prepared(
-    _GUARDED.values(
+
+
+def _guarded_and_added() -> ReturningUpdate[Any]:
+    return _guarded().values(
         spent_micro_usd=TICKETS.c.spent_micro_usd + bindparam("add_spent_micro_usd"),
         tokens=TICKETS.c.tokens + bindparam("add_tokens"),
     )
-)
-_RECORD = Prepared(insert(HISTORY))
+
+
+_MOVE = Prepared(_guarded)
+_MOVE_AND_ADD = Prepared(_guarded_and_added)
+_RECORD = Prepared(lambda: insert(HISTORY))
 
 
 def advance(

@@ -24,12 +24,14 @@ if TYPE_CHECKING:
     ScheduleOutcome = Literal["done", "failed"]
 
 _SINCE = Prepared(
-    select(SLEEPS)
-    .where(SLEEPS.c.started_ms + SLEEPS.c.slept_ms >= bindparam("since_ms"))
-    .order_by(SLEEPS.c.started_ms)
+    lambda: (
+        select(SLEEPS)
+        .where(SLEEPS.c.started_ms + SLEEPS.c.slept_ms >= bindparam("since_ms"))
+        .order_by(SLEEPS.c.started_ms)
+    )
 )
-_SCHEDULES = Prepared(select(SCHEDULES).order_by(SCHEDULES.c.name))
-_LOCKS = Prepared(select(AWAKE_LOCKS).order_by(AWAKE_LOCKS.c.name))
+_SCHEDULES = Prepared(lambda: select(SCHEDULES).order_by(SCHEDULES.c.name))
+_LOCKS = Prepared(lambda: select(AWAKE_LOCKS).order_by(AWAKE_LOCKS.c.name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

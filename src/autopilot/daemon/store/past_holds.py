@@ -25,9 +25,11 @@ SAME_MS = 10 * 60_000
 
 _COLUMNS = tuple(column for column in PAST_HOLDS.c if column.name != "id")
 _SINCE = Prepared(
-    select(*_COLUMNS)
-    .where(PAST_HOLDS.c.until_ms >= bindparam("since_ms"))
-    .order_by(PAST_HOLDS.c.until_ms, PAST_HOLDS.c.id)
+    lambda: (
+        select(*_COLUMNS)
+        .where(PAST_HOLDS.c.until_ms >= bindparam("since_ms"))
+        .order_by(PAST_HOLDS.c.until_ms, PAST_HOLDS.c.id)
+    )
 )
 
 

@@ -1,4 +1,4 @@
-"""Statements that are compiled once and then run by the driver itself.
+"""Statements that are built and compiled once, when first needed, and then run by the driver itself.
 
 SQLAlchemy's Core still writes every one of them: from the tables, for any database. What it does around each
 execution costs ten times what SQLite needs for one, so on SQLite only the compiled text, the types and the
@@ -60,15 +60,23 @@ class Prepared:
     """A statement of Core with its plans: one for each set of parameters that it was ever given.
 
     The columns that an INSERT or UPDATE sets are named by the parameters. Lists of any length (`expanding`)
-    are not for this: their text differs from call to call.
+    have no plan, for their text differs from call to call: `statement` is for those.
     """
 
-    __slots__ = ("_plans", "statement")
+    __slots__ = ("_build", "_plans", "_statement")
 
-    def __init__(self, statement: Executable) -> None:
-        """Take the statement; nothing is compiled before it is first run."""
-        self.statement = statement
+    def __init__(self, build: Callable[[], Executable]) -> None:
+        """Take what builds the statement: once it is run, and only for a plan, which is all that is kept."""
+        self._build = build
         self._plans: dict[tuple[str, ...], _Plan] = {}
+        self._statement: Executable | None = None
+
+    @property
+    def statement(self) -> Executable:
+        """Give it to be run by SQLAlchemy, which knows it again: built once, and kept from then on."""
+        if self._statement is None:
+            self._statement = self._build()
+        return self._statement
 
     def rows(self, conn: Connection, values: Named = _NOTHING) -> list[dict[str, Any]]:
         """Give every row, by column."""
@@ -109,7 +117,7 @@ class Prepared:
         names = tuple(values)
         plan = self._plans.get(names)
         if plan is None:
-            plan = self._plans[names] = _planned(self.statement, dialect, names)
+            plan = self._plans[names] = _planned(self._build(), dialect, names)
         return plan
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import bindparam, case, func, literal_column, or_, select, true
 
@@ -19,67 +19,80 @@ from autopilot.schemas.ids import ticket_id
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlalchemy import ColumnElement, Connection
+    from sqlalchemy import ColumnElement, Connection, Select
+    from sqlalchemy.sql.functions import Function
 
     from autopilot.daemon.store.rows import AgentWindow, Switch
     from autopilot.schemas.ticket import Hold
 
-# Built once: to build a statement costs more than to run it.
-_SWITCH = Prepared(select(SWITCH))
+_SWITCH = Prepared(lambda: select(SWITCH))
 # The row lock keeps other claimers out where the database has no single writer (PostgreSQL).
-_SWITCH_LOCKED = Prepared(select(SWITCH).with_for_update())
-_BREAKERS = Prepared(select(BREAKERS).order_by(BREAKERS.c.scope))
+_SWITCH_LOCKED = Prepared(lambda: select(SWITCH).with_for_update())
+_BREAKERS = Prepared(lambda: select(BREAKERS).order_by(BREAKERS.c.scope))
 _MOST_SCOPES = 3  # of a run: host, agent and repository
 _BREAKERS_OF = Prepared(
-    select(BREAKERS).where(BREAKERS.c.scope.in_([bindparam(f"scope_{n}") for n in range(_MOST_SCOPES)]))
+    lambda: select(BREAKERS).where(
+        BREAKERS.c.scope.in_([bindparam(f"scope_{n}") for n in range(_MOST_SCOPES)])
+    )
 )
-_WINDOWS = Prepared(select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent))
-_HOLDS = Prepared(select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope))
-_LAST_LAUNCH = Prepared(select(func.max(ATTEMPTS.c.started_ms)))
+_WINDOWS = Prepared(lambda: select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent))
+_HOLDS = Prepared(lambda: select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope))
+_LAST_LAUNCH = Prepared(lambda: select(func.max(ATTEMPTS.c.started_ms)))
 _LAST_FIRING = Prepared(
-    select(func.max(FIRINGS.c.nominal_ms)).where(
+    lambda: select(func.max(FIRINGS.c.nominal_ms)).where(
         or_(
             FIRINGS.c.schedule == bindparam("name"),
             FIRINGS.c.schedule.between(bindparam("first"), bindparam("last")),
         )
     )
 )
-_FIRED = Prepared(select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == bindparam("name")).limit(1))
-_SPENT = func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)
-_RECENT = steps.is_recent(ATTEMPTS.c.finished_ms)
-_PROMISED = func.coalesce(
-    func.sum(
-        case(
-            (ATTEMPTS.c.spent_micro_usd > ATTEMPTS.c.reserved_micro_usd, ATTEMPTS.c.spent_micro_usd),
-            else_=ATTEMPTS.c.reserved_micro_usd,
-        )
-    ),
-    0,
-)
-_UNKNOWN = func.coalesce(
-    func.sum(case((ATTEMPTS.c.spend_known, literal_column("0")), else_=literal_column("1"))), 0
-)
-_SETTLED = (
-    select(
-        _SPENT.label("settled"), _UNKNOWN.label("unknown"), func.min(ATTEMPTS.c.finished_ms).label("oldest")
-    )
-    .where(_RECENT)
-    .subquery()
-)
-_LIVE = select(_PROMISED.label("reserved"), _SPENT.label("spent")).where(IS_LIVE_RUN).subquery()
+_FIRED = Prepared(lambda: select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == bindparam("name")).limit(1))
 _ENDED_LATELY = Prepared(
-    select(ATTEMPTS.c.ticket, ATTEMPTS.c.run_id).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
+    lambda: select(ATTEMPTS.c.ticket, ATTEMPTS.c.run_id).where(_is_recent()).order_by(ATTEMPTS.c.finished_ms)
 )
 _CHARGES = Prepared(
-    select(ATTEMPTS.c.finished_ms, ATTEMPTS.c.spent_micro_usd).where(_RECENT).order_by(ATTEMPTS.c.finished_ms)
+    lambda: (
+        select(ATTEMPTS.c.finished_ms, ATTEMPTS.c.spent_micro_usd)
+        .where(_is_recent())
+        .order_by(ATTEMPTS.c.finished_ms)
+    )
 )
-# A row each: together they are one.
-_SPENDING = Prepared(select(_SETTLED, _LIVE).join_from(_SETTLED, _LIVE, true()))
 
-SETTLED_SUM: ColumnElement[int] = select(_SPENT).where(_RECENT).scalar_subquery()
-"""The charges of the last 24 hours, for use inside a condition; `since_ms` is where they begin."""
-PROMISED_SUM: ColumnElement[int] = select(_PROMISED).where(IS_LIVE_RUN).scalar_subquery()
-"""What live runs hold back: their reservations, or spends that are larger already; for use in a condition."""
+
+def _is_recent() -> ColumnElement[bool]:
+    return steps.is_recent(ATTEMPTS.c.finished_ms)
+
+
+def _spent() -> Function[int]:
+    return func.coalesce(func.sum(ATTEMPTS.c.spent_micro_usd), 0)
+
+
+def _promised() -> Function[int]:
+    larger = (ATTEMPTS.c.spent_micro_usd > ATTEMPTS.c.reserved_micro_usd, ATTEMPTS.c.spent_micro_usd)
+    return func.coalesce(func.sum(case(larger, else_=ATTEMPTS.c.reserved_micro_usd)), 0)
+
+
+def settled_sum() -> ColumnElement[int]:
+    """Build the charges of the last 24 hours, for use inside a condition; `since_ms` is where they begin."""
+    return select(_spent()).where(_is_recent()).scalar_subquery()
+
+
+def promised_sum() -> ColumnElement[int]:
+    """Build what live runs hold back, for the same: their reservations, or spends that are larger already."""
+    return select(_promised()).where(IS_LIVE_RUN).scalar_subquery()
+
+
+def _spending() -> Select[Any]:
+    """Build the sums of what has ended and of what is live: a row each, and together one."""
+    unknown = case((ATTEMPTS.c.spend_known, literal_column("0")), else_=literal_column("1"))
+    oldest = func.min(ATTEMPTS.c.finished_ms).label("oldest")
+    sums = (_spent().label("settled"), func.coalesce(func.sum(unknown), 0).label("unknown"), oldest)
+    settled = select(*sums).where(_is_recent()).subquery()
+    live = select(_promised().label("reserved"), _spent().label("spent")).where(IS_LIVE_RUN).subquery()
+    return select(settled, live).join_from(settled, live, true())
+
+
+_SPENDING = Prepared(_spending)
 
 
 def since_ms(now_ms: int) -> int:

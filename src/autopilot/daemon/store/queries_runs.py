@@ -24,33 +24,37 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import Attempt, Publication
     from autopilot.schemas.ticket import Ticket
 
-# Built once: to build a statement costs more than to run it.
 # The order is a sum, or SQLite reads every run ever made by the index of starts, to have nothing to sort.
 _LIVE_RUNS = Prepared(
-    select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms + literal_column("0"))
+    lambda: select(ATTEMPTS).where(IS_LIVE_RUN).order_by(ATTEMPTS.c.started_ms + literal_column("0"))
 )
 _LIVE_PUBLICATIONS = Prepared(
-    select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
+    lambda: select(PUBLICATIONS).where(IS_LIVE_PUBLICATION).order_by(PUBLICATIONS.c.started_ms)
 )
 _OPEN_DRAFTS = Prepared(
-    select(func.count(PUBLICATIONS.c.ticket.distinct())).where(
+    lambda: select(func.count(PUBLICATIONS.c.ticket.distinct())).where(
         PUBLICATIONS.c.repo == bindparam("name"), IS_OPEN_DRAFT
     )
 )
 # From the few open drafts to their tickets: an index of the states would lead through all that ever failed.
 _STRAY_DRAFTS = Prepared(
-    select(PUBLICATIONS)
-    .join(TICKETS, TICKETS.c.short_id == PUBLICATIONS.c.ticket)
-    .where(
-        IS_OPEN_DRAFT,
-        or_(
-            *(func.coalesce(TICKETS.c.state, "") == ended.value for ended in (State.CANCELLED, State.FAILED))
-        ),
+    lambda: (
+        select(PUBLICATIONS)
+        .join(TICKETS, TICKETS.c.short_id == PUBLICATIONS.c.ticket)
+        .where(
+            IS_OPEN_DRAFT,
+            or_(
+                *(
+                    func.coalesce(TICKETS.c.state, "") == ended.value
+                    for ended in (State.CANCELLED, State.FAILED)
+                )
+            ),
+        )
+        .order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
     )
-    .order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
 )
-_ATTEMPT = Prepared(select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name")))
-_PUBLICATION = Prepared(select(PUBLICATIONS).where(PUBLICATIONS.c.id == bindparam("name")))
+_ATTEMPT = Prepared(lambda: select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name")))
+_PUBLICATION = Prepared(lambda: select(PUBLICATIONS).where(PUBLICATIONS.c.id == bindparam("name")))
 
 
 def running(conn: Connection) -> tuple[LiveRun, ...]:

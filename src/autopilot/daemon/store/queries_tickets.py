@@ -74,10 +74,9 @@ def _next_due() -> Select[Any]:
 
 _FINAL = sorted(state.value for state in FINAL_STATES)
 _UNFINISHED = frozenset(state for state in State if state not in FINAL_STATES)
-# Built once: to build a statement costs more than to run it.
-_TICKET = Prepared(select(TICKETS).where(TICKETS.c.short_id == bindparam("number")))
+_TICKET = Prepared(lambda: select(TICKETS).where(TICKETS.c.short_id == bindparam("number")))
 _IN_STATE = Prepared(
-    select(TICKETS).where(TICKETS.c.state == bindparam("wanted")).order_by(TICKETS.c.short_id)
+    lambda: select(TICKETS).where(TICKETS.c.state == bindparam("wanted")).order_by(TICKETS.c.short_id)
 )
 _ENDED_SINCE = select(TICKETS).where(
     TICKETS.c.state.in_(_FINAL),
@@ -87,18 +86,20 @@ _ENDED_SINCE = select(TICKETS).where(
         )
     ),
 )
-_DUE_QUEUED = Prepared(_due(IS_QUEUED, ~_has_open_dependency()))
-_DUE_QUEUED_ELSEWHERE = _due(
-    IS_QUEUED,
-    ~_has_open_dependency(),
-    TICKETS.c.repo.not_in(bindparam("skip_repos", expanding=True)),
-    func.coalesce(TICKETS.c.agent, bindparam("default_agent", type_=Text)).not_in(
-        bindparam("skip_agents", expanding=True)
-    ),
+_DUE_QUEUED = Prepared(lambda: _due(IS_QUEUED, ~_has_open_dependency()))
+_DUE_QUEUED_ELSEWHERE = Prepared(
+    lambda: _due(
+        IS_QUEUED,
+        ~_has_open_dependency(),
+        TICKETS.c.repo.not_in(bindparam("skip_repos", expanding=True)),
+        func.coalesce(TICKETS.c.agent, bindparam("default_agent", type_=Text)).not_in(
+            bindparam("skip_agents", expanding=True)
+        ),
+    )
 )
-_DUE_COMMITTED = Prepared(_due(IS_COMMITTED))
-_NEXT_DUE = Prepared(_next_due())
-_COUNTS = Prepared(select(TICKETS.c.state, func.count().label("number")).group_by(TICKETS.c.state))
+_DUE_COMMITTED = Prepared(lambda: _due(IS_COMMITTED))
+_NEXT_DUE = Prepared(_next_due)
+_COUNTS = Prepared(lambda: select(TICKETS.c.state, func.count().label("number")).group_by(TICKETS.c.state))
 _TICKETS_OF = (
     select(TICKETS)
     .where(TICKETS.c.short_id.in_(bindparam("numbers", expanding=True)))
@@ -110,18 +111,22 @@ _NEEDS = (
     .order_by(DEPENDENCIES.c.depends_on)
 )
 _NEEDS_OF_ONE = Prepared(
-    select(DEPENDENCIES)
-    .where(DEPENDENCIES.c.ticket == bindparam("number"))
-    .order_by(DEPENDENCIES.c.depends_on)
+    lambda: (
+        select(DEPENDENCIES)
+        .where(DEPENDENCIES.c.ticket == bindparam("number"))
+        .order_by(DEPENDENCIES.c.depends_on)
+    )
 )
 _EXCHANGES = Prepared(
-    select(EXCHANGES).where(EXCHANGES.c.ticket == bindparam("number")).order_by(EXCHANGES.c.id)
+    lambda: select(EXCHANGES).where(EXCHANGES.c.ticket == bindparam("number")).order_by(EXCHANGES.c.id)
 )
 _DEPENDENCIES = Prepared(
-    select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
-    .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
-    .where(DEPENDENCIES.c.ticket == bindparam("number"))
-    .order_by(DEPENDENCIES.c.depends_on)
+    lambda: (
+        select(DEPENDENCIES.c.depends_on, TICKETS.c.state)
+        .join(TICKETS, TICKETS.c.short_id == DEPENDENCIES.c.depends_on)
+        .where(DEPENDENCIES.c.ticket == bindparam("number"))
+        .order_by(DEPENDENCIES.c.depends_on)
+    )
 )
 
 
@@ -197,7 +202,7 @@ def candidates(
         "skip_repos": sorted(skip_repos),
         "skip_agents": sorted(skip_agents),
     }
-    return _with_dependencies(conn, named(conn.execute(_DUE_QUEUED_ELSEWHERE, asked)))
+    return _with_dependencies(conn, named(conn.execute(_DUE_QUEUED_ELSEWHERE.statement, asked)))
 
 
 def ready_to_publish(conn: Connection, now_ms: int, limit: int = 20) -> tuple[Ticket, ...]:

@@ -34,17 +34,19 @@ if TYPE_CHECKING:
     from autopilot.schemas.ticket import Ticket
 
 
-# Built once: to build a statement costs more than to run it. The columns to set are named by the parameters.
+# The columns to set are named by the parameters.
 _IS_MINE = (
     ATTEMPTS.c.run_id == bindparam("seen_run_id"),
     ATTEMPTS.c.fence == bindparam("seen_fence"),
     ATTEMPTS.c.claim_token == bindparam("seen_claim_token"),
     IS_LIVE_RUN,
 )
-_LIVE_ATTEMPT = Prepared(select(ATTEMPTS).where(ATTEMPTS.c.ticket == bindparam("seen_ticket"), *_IS_MINE))
-_FINISH = Prepared(update(ATTEMPTS).where(*_IS_MINE))
-_SETTLE = Prepared(insert(LEDGER))
-_KEEP_GATES = Prepared(insert(GATES))
+_LIVE_ATTEMPT = Prepared(
+    lambda: select(ATTEMPTS).where(ATTEMPTS.c.ticket == bindparam("seen_ticket"), *_IS_MINE)
+)
+_FINISH = Prepared(lambda: update(ATTEMPTS).where(*_IS_MINE))
+_SETTLE = Prepared(lambda: insert(LEDGER))
+_KEEP_GATES = Prepared(lambda: insert(GATES))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,7 +54,7 @@ _FURTHEST = select(func.coalesce(func.max(_AFTER - _BEFORE), 0)).where(_IS_STEP,
 _KNOWN = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == SCHEDULE, bindparam("at_ms") == _AFTER)
 _SEEN = select(_AFTER, _BEFORE)
 _IS_SEEN = FIRINGS.c.schedule.between(f"{SEEN} ", f"{SEEN} ~")  # what the key finds
-_SEEN_NOW = Prepared(_SEEN.where(_IS_SEEN))
+_SEEN_NOW = Prepared(lambda: _SEEN.where(_IS_SEEN))
 _STEPS = select(_AFTER, _BEFORE).where(FIRINGS.c.schedule == SCHEDULE).order_by(text("rowid"))
 _WAITS = (State.QUEUED.value, State.COMMITTED.value)
 
