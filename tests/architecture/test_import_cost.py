@@ -9,6 +9,7 @@ import pytest
 
 from autopilot.runner.agents.registry import KINDS
 from tests.architecture.source import SRC, Module, imports, parse
+from tests.support.idle import NEEDED_LATER
 from tests.support.tree import ROOT
 
 HEAVY = {
@@ -112,11 +113,12 @@ def test_of_the_agents_only_the_one_that_is_asked_for_is_imported(kind: str) -> 
     assert (set(done.stdout.split()), done.stderr) == (needed, "")
 
 
-def test_an_idle_daemon_holds_no_agent_and_nothing_that_reads_an_issue() -> None:
+def test_the_daemon_imports_no_agent_and_nothing_that_is_needed_later() -> None:
+    """What its first tick imports besides is looked at in `tests/integration/test_idle_daemon.py`."""
     code = (
         "import sys; import autopilot.daemon.app;"
         "print(sorted(name for name in sys.modules if name.startswith('autopilot.runner.agents.')"
-        " or name in {'httpx', 'autopilot.daemon.intake'}))"
+        f" or name in {set(NEEDED_LATER)!r}))"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code],

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon import acts
+from autopilot.daemon import acts, clearing
 from autopilot.daemon import retention as chore
 from autopilot.daemon.gc import standing
 from autopilot.daemon.store import queries_tickets, retention
@@ -110,7 +110,7 @@ def test_what_had_its_time_since_the_clock_was_set_goes(host: Host, seconds: int
 def test_a_clock_set_back_while_it_clears_takes_nothing_of_today(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chore, "MAX_STEPS", 1)
+    monkeypatch.setattr(clearing, "MAX_STEPS", 1)
     clear(host)
     over(host)
     while host.loop.tick() != host.clock.now_ms() + chore.PAUSE_MS:

@@ -13,7 +13,6 @@ import pytest
 from autopilot.config.clock import SystemClock
 from autopilot.config.paths import paths_below
 from autopilot.config.room import has_no_room, once_there_is_room
-from autopilot.daemon import specs
 from autopilot.daemon.cli import init
 from autopilot.daemon.inbox import Woken
 from autopilot.daemon.loop import Loop
@@ -242,7 +241,7 @@ def test_the_verdict_of_a_publisher_waits_for_room(disk: SmallDisk, stage: Stage
     with stage.store.read() as conn:
         (live,) = queries_runs.publishing(conn)
     verdict = queue.verdict(live, PublishOutcome.PR_OPENED)
-    target = specs.verdict_path(stage.paths, verdict.run_id)
+    target = stage.paths.verdict(verdict.run_id)
     waits_for_room(disk, target, lambda: write_verdict(target, verdict))
 
 

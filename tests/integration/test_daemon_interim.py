@@ -12,7 +12,6 @@ from autopilot.config.clock import SystemClock
 from autopilot.daemon import app
 from autopilot.daemon.interim import leases_kept_up, unfinished
 from autopilot.daemon.loop import Loop
-from autopilot.daemon.specs import verdict_path
 from autopilot.daemon.store import engine, writes
 from autopilot.daemon.store.engine import Store
 from autopilot.schemas.errors import ConfigError, ExitCode
@@ -92,7 +91,7 @@ def test_what_has_told_how_it_ended_is_left_alone(stage: Stage) -> None:
     (run_dir / "publish").mkdir()
     (run_dir / "publish" / "lease").touch()
     assert unfinished(stage.paths) == (run_dir / "publish" / "lease",)
-    verdict = verdict_path(stage.paths, run_dir.name)
+    verdict = stage.paths.verdict(run_dir.name)
     verdict.parent.mkdir(exist_ok=True)
     verdict.touch()
     assert unfinished(stage.paths) == ()

@@ -32,7 +32,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.fixture
 def routes(stage: Stage) -> Routes:
-    return Routes(desk=stage.desk, inbox=stage.inbox, about=dict)
+    return Routes(stage.store, desk=stage.desk, inbox=stage.inbox, about=dict)
 
 
 @pytest.mark.field_report("DMN-050")

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from autopilot.daemon import acts
-from autopilot.daemon import retention as chore
+from autopilot.daemon import acts, clearing
 from autopilot.daemon.retention import PAUSE_MS, SCHEDULE, Retention
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets, retention
 from autopilot.daemon.store.engine import Store
@@ -126,7 +125,7 @@ def test_it_runs_once_a_day_and_begins_anew_where_it_was_interrupted(
 ) -> None:
     fill(stage.store)
     stage.clock.advance(31 * DAY_S)
-    monkeypatch.setattr(chore, "MAX_STEPS", 1)
+    monkeypatch.setattr(clearing, "MAX_STEPS", 1)
     first = Retention()
     assert first(stage.shop) == stage.clock.now_ms() + PAUSE_MS
     assert clear(stage) > 2
@@ -179,7 +178,7 @@ def test_a_database_that_is_busy_does_not_make_a_pass_begin_anew(
 ) -> None:
     fill(stage.store)
     stage.clock.advance(31 * DAY_S)
-    monkeypatch.setattr(chore, "MAX_STEPS", 1)
+    monkeypatch.setattr(clearing, "MAX_STEPS", 1)
     begun: list[retention.Cursor] = []
     tables = retention.SWEEPS
 
@@ -266,11 +265,11 @@ def test_digests_reports_and_requests_go_by_their_age(stage: Stage) -> None:
 
 
 def test_the_size_of_a_step_follows_how_long_the_last_one_took() -> None:
-    assert chore._next_limit(200, 0.2) == 100  # noqa: SLF001 - the rule itself
-    assert chore._next_limit(200, 0.001) == 400  # noqa: SLF001
-    assert chore._next_limit(200, 0.03) == 200  # noqa: SLF001
-    assert chore._next_limit(chore.ROWS_LEAST, 9.0) == chore.ROWS_LEAST  # noqa: SLF001
-    assert chore._next_limit(chore.ROWS_MOST, 0.0) == chore.ROWS_MOST  # noqa: SLF001
+    assert clearing._next_limit(200, 0.2) == 100  # noqa: SLF001 - the rule itself
+    assert clearing._next_limit(200, 0.001) == 400  # noqa: SLF001
+    assert clearing._next_limit(200, 0.03) == 200  # noqa: SLF001
+    assert clearing._next_limit(clearing.ROWS_LEAST, 9.0) == clearing.ROWS_LEAST  # noqa: SLF001
+    assert clearing._next_limit(clearing.ROWS_MOST, 0.0) == clearing.ROWS_MOST  # noqa: SLF001
 
 
 def test_a_new_database_can_give_its_room_back(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon.retention import ROWS_MOST
+from autopilot.daemon.clearing import ROWS_MOST
 from autopilot.daemon.store import past_holds, writes
 from autopilot.schemas.ticket import Hold
 from tests.support.past import DAY_S, clear, staged

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon.retention import MAX_STEPS, Retention
+from autopilot.daemon.clearing import MAX_STEPS
+from autopilot.daemon.retention import Retention
 from autopilot.daemon.store import retention as rows
 from autopilot.daemon.store.engine import Store
 from tests.support.past import DAY_S, clear, counts, staged

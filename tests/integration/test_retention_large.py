@@ -15,7 +15,8 @@ import pytest
 from sqlalchemy import Connection
 
 from autopilot.config.clock import SystemClock
-from autopilot.daemon.retention import MAX_STEPS, PAUSE_MS, ROWS_MOST, Retention
+from autopilot.daemon.clearing import MAX_STEPS, ROWS_MOST
+from autopilot.daemon.retention import PAUSE_MS, Retention
 from autopilot.daemon.shop import Shop
 from autopilot.daemon.store import retention as rows
 from autopilot.daemon.store.engine import Store, open_store

@@ -136,7 +136,7 @@ def test_a_daemon_that_still_reads_its_database_says_that_it_lives_and_refuses_t
     def about() -> Mapping[str, Any]:
         return {"pid": 1, "is_draining": False}
 
-    routes = Routes(desk=stage.desk, inbox=stage.inbox, about=about, is_ready=lambda: is_ready)
+    routes = Routes(stage.store, desk=stage.desk, inbox=stage.inbox, about=about, is_ready=lambda: is_ready)
     health = Call("GET", "/v1/health", {}, {})
     assert routes(health) == {"status": "checking", "pid": 1, "is_draining": False}
     for call in (Call("POST", "/v1/tickets", {}, {"title": "x"}), Call("GET", "/v1/status", {}, {})):

@@ -17,9 +17,9 @@ from autopilot.daemon import (
     budget,
     judge,
     publishing,
-    specs,
     transitions,
     transitions_publish,
+    verdicts,
 )
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.loop import Loop
@@ -219,7 +219,7 @@ def pushed_over_anything() -> tuple[Patch, ...]:
 
 def any_fence_believed() -> tuple[Patch, ...]:
     """A verdict is believed of whichever try of its publication it is, and that of the try before is left."""
-    verdict_of = judge.verdict_of
+    verdict_of = verdicts.verdict_of
 
     def believed(live: Any, verdict: Any) -> Any:
         found = verdict_of(live, verdict)
@@ -230,13 +230,13 @@ def any_fence_believed() -> tuple[Patch, ...]:
     begin = publishing.begin
 
     def begun(shop: Any, seen: Any) -> None:
-        left = specs.verdict_path(shop.paths, seen.run_id or "")
+        left = shop.paths.verdict(seen.run_id or "")
         data = left.read_bytes() if left.is_file() else None
         begin(shop, seen)
         if data is not None and not left.exists():
             left.write_bytes(data)
 
-    return ((judge, "verdict_of", believed), (publishing, "begin", begun))
+    return ((verdicts, "verdict_of", believed), (publishing, "begin", begun))
 
 
 MUTANTS: tuple[Mutant, ...] = (

@@ -14,8 +14,8 @@ from types import SimpleNamespace
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.paths import paths_below
-from autopilot.daemon import demand, drafts, faults, publishing, running
-from autopilot.daemon.delivery import courier
+from autopilot.daemon import demand, faults, inquiry, publishing, running
+from autopilot.daemon.delivery import rounds
 from autopilot.daemon.digest import gather
 from autopilot.publish import delivery, open_draft
 from autopilot.publish.forges import registry
@@ -136,9 +136,9 @@ def _around(world: World) -> tuple[Patch, ...]:
     return (
         (running, "write_atomically", write),
         (publishing, "write_atomically", write),
-        (drafts, "write_atomically", write),
+        (inquiry, "write_atomically", write),
         (gather, "write_atomically", write),
-        (courier, "write_atomically", write),
+        (rounds, "write_atomically", write),
         (delivery, "prepared", channels.prepared(world)),
         (demand, "_free_disk_bytes", lambda _: 0 if world.disk_is_full else 1 << 40),
         (demand, "psutil", memory),

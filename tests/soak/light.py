@@ -83,8 +83,8 @@ def record(house: House, ticket: Ticket, templates: Path) -> None:
     folder, (pull,) = paths.run_dir(run_id), house.pull_requests()
     left = {
         **{f"run/{name}": folder / name for name in (EVENTS_FILE, STATE_FILE, RESULT_FILE)},
-        "request.json": paths.pr_requests / f"{run_id}.json",
-        "verdict.json": paths.pr_requests / f"{run_id}.verdict.json",
+        "request.json": paths.request(run_id),
+        "verdict.json": paths.verdict(run_id),
         "pull.json": paths.local_forge / "bill" / f"pr-{pull.number}.json",
         PUBLISH_EVENTS_FILE: folder / PUBLISH_FOLDER / PUBLISH_EVENTS_FILE,
     }

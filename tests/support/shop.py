@@ -9,7 +9,6 @@ from autopilot.config.load import load
 from autopilot.config.paths import Paths
 from autopilot.config.proc import ProcessId
 from autopilot.config.settings import Settings
-from autopilot.daemon import specs
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.inbox import Inbox
 from autopilot.daemon.processes import SystemProcesses
@@ -193,5 +192,5 @@ class Stage:
 
     def judge(self, verdict: PublishVerdict) -> None:
         """Let a publisher leave its verdict and end."""
-        specs.verdict_path(self.paths, verdict.run_id).write_text(verdict.model_dump_json())
+        self.paths.verdict(verdict.run_id).write_text(verdict.model_dump_json())
         self.supervisor.end(verdict.id, Ending("the process ended with code 0"))

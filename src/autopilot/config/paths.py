@@ -31,6 +31,9 @@ WORKTREE_FILE = "worktree.json"
 PUBLISH_FOLDER = "publish"
 PUBLISH_EVENTS_FILE = "publish-events.jsonl"
 
+CLEAN_UP_OUTPUT_FILE = "gc.out"
+"""In the log folder: what clean-ups print."""
+
 
 class Paths:
     """The state folder (0700), the configuration file and the log folder."""
@@ -115,6 +118,22 @@ class Paths:
     def run_dir(self, run_id: str) -> Path:
         """Name the folder of a run."""
         return self.runs / run_id
+
+    def publish_dir(self, run_id: str) -> Path:
+        """Name the folder of a run's publication."""
+        return self.run_dir(run_id) / PUBLISH_FOLDER
+
+    def request(self, run_id: str) -> Path:
+        """Name the file by which a run asks to publish."""
+        return self.pr_requests / f"{run_id}.json"
+
+    def verdict(self, run_id: str) -> Path:
+        """Name the file in which the publisher answers."""
+        return self.pr_requests / f"{run_id}.verdict.json"
+
+    def drafts_dir(self, repo: str) -> Path:
+        """Name the folder in which the drafts of a repository are asked about."""
+        return self.state / "drafts" / repo
 
     def worktree(self, ticket_id: str) -> Path:
         """Name the ticket's worktree."""

@@ -24,7 +24,6 @@ from autopilot.daemon.api.routes import Routes
 from autopilot.daemon.backups import Backups
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.delivery.courier import Courier
-from autopilot.daemon.desk import Desk
 from autopilot.daemon.doors import Doors
 from autopilot.daemon.drafts import Drafts
 from autopilot.daemon.gc.chore import Cleaner
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
     from autopilot.config.clock import Clock
     from autopilot.config.paths import Paths
     from autopilot.config.settings import Settings
+    from autopilot.daemon.desk import Desk
     from autopilot.daemon.inbox import Message
     from autopilot.daemon.lock import DaemonLock
     from autopilot.daemon.trouble import Trouble
@@ -121,7 +121,8 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
     courier = Courier(Supervisor(clock=shop.clock, inbox=inbox))
     about = {"pid": os.getpid(), "version": program_version(), "started_ms": shop.now_ms()}
     routes = Routes(
-        desk=lambda: Desk(shop.store, shop.settings, shop.paths, shop.clock),
+        shop.store,
+        desk=partial(_desk, shop),
         inbox=inbox,
         about=lambda: {**about, "is_draining": loop.is_draining, "trouble": loop.complaints.troubles.shown},
         is_ready=ready.is_set,
@@ -157,6 +158,12 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         return _failed(shop, memory_short() if isinstance(exc, MemoryError) else exc)
     log.info(Event.DAEMON_STOPPED)
     return ExitCode.OK
+
+
+def _desk(shop: Shop) -> Desk:
+    from autopilot.daemon.desk import Desk  # noqa: PLC0415 - when somebody asks for more than our health
+
+    return Desk(shop.store, shop.settings, shop.paths, shop.clock)
 
 
 def _failed(shop: Shop, error: AutopilotError) -> ExitCode:

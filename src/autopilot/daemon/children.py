@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import environ
 from autopilot.config.logs import logger
-from autopilot.config.paths import EVENTS_FILE, LEASE_FILE, PUBLISH_EVENTS_FILE, RUNNER_LOG, SPEC_FILE
+from autopilot.config.paths import (
+    CLEAN_UP_OUTPUT_FILE,
+    EVENTS_FILE,
+    LEASE_FILE,
+    PUBLISH_EVENTS_FILE,
+    RUNNER_LOG,
+    SPEC_FILE,
+)
 from autopilot.config.proc import RUN_ID_VARIABLE
 from autopilot.daemon.own_lock import more_than_sleep
-from autopilot.daemon.specs import publish_dir
 from autopilot.daemon.supervisor import Launch
 from autopilot.daemon.version import own_code
 from autopilot.daemon.watch import Order
@@ -41,7 +47,6 @@ OWN_THREADS = 512
 CLEAN_UP_S = 4 * 3600.0
 CHECKUP_S = 150.0
 CHECKUP_GRACE_S = 5.0
-CLEAN_UP_OUTPUT_FILE = "gc.out"
 _NETWORK = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
@@ -155,7 +160,7 @@ def runner_order(shop: Shop, run_id: str, *, fence: int) -> Order:
 
 def publisher_order(shop: Shop, publication_id: str, *, fence: int) -> Order:
     """Say how a publisher is watched, also one that an earlier daemon started."""
-    journal = publish_dir(shop.paths, publication_id) / PUBLISH_EVENTS_FILE
+    journal = shop.paths.publish_dir(publication_id) / PUBLISH_EVENTS_FILE
     return _order(shop, publication_id, journal=journal, fence=fence)
 
 

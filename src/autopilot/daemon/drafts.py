@@ -1,35 +1,31 @@
 """What became of open drafts: asked at the forge by a child, off the loop's thread, and written down.
 
 Asked where drafts keep a ticket from starting and before a digest, a repository at most once in a while.
-Must not ask the forge itself, and must take nothing but a certain answer: anything else changes nothing.
+Must not ask the forge itself, nor say what follows from an answer: `inquiry.py` does.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING
 
-from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.logs import logger
-from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import judge, schedules, specs
+from autopilot.daemon import schedules
 from autopilot.daemon.admission import REVIEW_LOAD
-from autopilot.daemon.children import inquiry_launch
-from autopilot.daemon.store import nights, queries_host, queries_runs, writes
+from autopilot.daemon.store import nights, queries_host, queries_runs
 from autopilot.daemon.store.nights import LastTime
 from autopilot.daemon.store.unit import in_one
-from autopilot.schemas.errors import ConfigError, StaleTransitionError
+from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.supervisor import Supervisor
-    from autopilot.schemas.publication import PullState, PullStateReport, PullStateSpec
+    from autopilot.schemas.publication import PullStateSpec
 
 SCHEDULE = schedules.PUBLISH_STATE
 ASK_EVERY_MS = 600 * MS_PER_S
@@ -107,9 +103,11 @@ class Drafts:
         if is_first:
             self._supervisor.sweep(key, None)  # an earlier daemon's, if it was killed
         try:
-            spec, fences = _spec(shop, repo)
+            from autopilot.daemon import inquiry  # noqa: PLC0415 - an idle daemon asks nothing
+
+            spec, fences = inquiry.question(shop, repo)
             if spec.pulls:
-                self._supervisor.start(inquiry_launch(key, spec, _write(shop, repo, spec)))
+                self._supervisor.start(inquiry.launch(shop, repo, key, spec))
                 self._under_way[repo] = _Question(key, spec, fences)
                 logger("daemon").debug(Event.DRAFTS_ASKED, repo=repo, drafts=len(spec.pulls))
                 return
@@ -136,10 +134,12 @@ class Drafts:
         watch = self._supervisor.get(asked.key)
         if watch is None or watch.ending is None:
             return False
+        from autopilot.daemon import inquiry, verdicts  # noqa: PLC0415 - as above
+
         del self._under_way[repo]
         self._supervisor.forget(asked.key)
         self._told_ms[repo] = shop.now_ms()
-        report = judge.report_of(asked.spec)
+        report = verdicts.report_of(asked.spec)
         if isinstance(report, str):
             _doubt(repo, f"{watch.ending.told}; {report}")
             self._note(shop, repo, "failed", f"{watch.ending.told}; {report}")
@@ -147,37 +147,13 @@ class Drafts:
         doubts = sum(answer.state == "unknown" for answer in report.answers)
         outcome, of = "failed" if doubts else "done", len(report.answers)
         self._note(shop, repo, outcome, f"{doubts} of {of} drafts could not be told" if doubts else "")
-        _tell_unknown(repo, report)
+        for (code, message), drafts in inquiry.doubts(report).items():
+            _doubt(repo, message, code=code, drafts=", ".join(drafts))
         changes = [
-            _is_recorded(shop, answer, fence=asked.fences[answer.publication]) for answer in report.answers
+            inquiry.is_recorded(shop, answer, fence=asked.fences[answer.publication])
+            for answer in report.answers
         ]
         return any(changes)
-
-
-def _is_recorded(shop: Shop, answer: PullState, *, fence: int) -> bool:
-    """Write down one certain answer; what a person has said meanwhile stands, and so does a later try."""
-    match answer.state:
-        case "merged" | "closed" as state:
-            try:
-                return writes.record_pr_state(
-                    shop.store, answer.publication, state, fence=fence, only_if_open=True
-                )
-            except StaleTransitionError:
-                return False
-        case "open" | "unknown":
-            return False
-        case _:
-            assert_never(answer.state)
-
-
-def _tell_unknown(repo: str, report: PullStateReport) -> None:
-    """Log each reason once, with the drafts that it is about."""
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for answer in report.answers:
-        if answer.state == "unknown":
-            reasons.setdefault((answer.code, answer.message), []).append(answer.publication)
-    for (code, message), drafts in reasons.items():
-        _doubt(repo, message, code=code, drafts=", ".join(drafts))
 
 
 def _doubt(repo: str, reason: str, **facts: str) -> None:
@@ -189,19 +165,3 @@ def _held(shop: Shop) -> list[str]:
     with shop.store.read() as conn:
         holds = queries_host.holds(conn)
     return [hold.scope.removeprefix(_SCOPE) for hold in holds if hold.name == REVIEW_LOAD]
-
-
-def _spec(shop: Shop, repo: str) -> tuple[PullStateSpec, Mapping[str, int]]:
-    with shop.store.read() as conn:
-        drafts = queries_runs.drafts_of(conn, repo)
-    spec = specs.pull_state_spec(repo, drafts, settings=shop.settings, paths=shop.paths, now_ms=shop.now_ms())
-    return spec, {draft.id: draft.fence for draft in drafts}
-
-
-def _write(shop: Shop, repo: str, spec: PullStateSpec) -> Path:
-    """Lay the questions down; an answer to earlier ones must not be taken for theirs."""
-    folder = specs.drafts_dir(shop.paths, repo)
-    make_folder(folder)
-    spec.report.unlink(missing_ok=True)
-    write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1).encode())
-    return folder / SPEC_FILE

@@ -16,7 +16,6 @@ from autopilot.config.logs import logger
 from autopilot.config.paths import LEASE_FILE, RESULT_FILE
 from autopilot.config.threads import begin
 from autopilot.daemon.pulse import PULSE_S
-from autopilot.daemon.specs import publish_dir, verdict_path
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ def unfinished(paths: Paths) -> tuple[Path, ...]:
     for run_dir in paths.runs.iterdir():
         if not (run_dir / RESULT_FILE).exists():
             found.append(run_dir / LEASE_FILE)
-        elif not verdict_path(paths, run_dir.name).exists():
-            found.append(publish_dir(paths, run_dir.name) / LEASE_FILE)
+        elif not paths.verdict(run_dir.name).exists():
+            found.append(paths.publish_dir(run_dir.name) / LEASE_FILE)
     return tuple(lease for lease in found if lease.is_file())
 
 

@@ -1,4 +1,4 @@
-"""Reads what a child left behind and says whether it can be believed.
+"""Reads what a run left behind and says whether it can be believed. Of a publisher `verdicts.py` does.
 
 Must not decide what follows from it (`decide.py` does) and must not trust the folder: an agent may have put
 anything there, a link, a pipe or a flood included. What does not pass is a loss, with the reason.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
@@ -18,7 +18,6 @@ from autopilot.config.paths import EVENTS_FILE, RESULT_FILE, RUNNER_LOG
 from autopilot.daemon.decide import Loss
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.events import Event
-from autopilot.schemas.publication import STOPPED, PublishOutcome, PublishVerdict, PullStateReport
 from autopilot.schemas.records import faults_of
 from autopilot.schemas.run import Outcome, RunResult
 from autopilot.schemas.units import MAX_RUN_MICRO_USD
@@ -28,9 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from autopilot.daemon.decide import LossCause
-    from autopilot.daemon.store.rows import LivePublication, LiveRun
+    from autopilot.daemon.store.rows import LiveRun
     from autopilot.daemon.watch import Ending
-    from autopilot.schemas.publication import PullStateSpec
 
 MAX_RESULT_BYTES = 64 * 1024 * 1024
 
@@ -59,7 +57,7 @@ def result_of(live: LiveRun, run_dir: Path, *, found: Found) -> RunResult | Loss
     # Made before the process is: the daemon may have died after the start and before it wrote down whom.
     was_started = live.attempt.process is not None or os.path.lexists(run_dir / RUNNER_LOG)
     cause = _cause(live, found, was_started=was_started)
-    raw = _read(run_dir / RESULT_FILE)
+    raw = read_left(run_dir / RESULT_FILE)
     if isinstance(raw, str):
         return _loss(live, found, f"{told}; result.json: {raw}", cause=cause, run_dir=run_dir)
     try:
@@ -99,85 +97,7 @@ def _spends(journal: Path) -> Iterator[int]:
                 yield spent
 
 
-def verdict_of(live: LivePublication, verdict: Path) -> PublishVerdict | str:
-    """Give the publisher's verdict, or a text that says why there is none that can be believed."""
-    raw = _read(verdict)
-    if isinstance(raw, str):
-        return f"verdict: {raw}"
-    try:
-        value = PublishVerdict.model_validate_json(raw)
-    except ValidationError as exc:
-        return f"the verdict is not valid: {faults_of(exc, whole='document')[0]}"
-    publication = live.publication
-    seen = (value.id, value.ticket_id, value.run_id)
-    if seen != (publication.id, publication.ticket_id, publication.run_id):
-        return f"the verdict belongs to {seen}"
-    if value.fence is not None and value.fence != publication.fence:
-        return f"the verdict is of another try (fence {value.fence}, not {publication.fence})"
-    if value.fence is None and value.finished_ms < publication.started_ms:
-        return "the verdict is older than this try"
-    return value
-
-
-def report_of(spec: PullStateSpec) -> PullStateReport | str:
-    """Give the report on these questions, or a text that says why there is none that can be believed."""
-    raw = _read(spec.report)
-    if isinstance(raw, str):
-        return f"report: {raw}"
-    try:
-        report = PullStateReport.model_validate_json(raw)
-    except ValidationError as exc:
-        return f"the report is not valid: {faults_of(exc, whole='document')[0]}"
-    if report.id != spec.id:
-        return f"the report belongs to {report.id}"
-    if strangers := {each.publication for each in report.answers} - {each.publication for each in spec.pulls}:
-        return f"the report names what was not asked: {', '.join(sorted(strangers))}"
-    return report
-
-
-def stopped_verdict(live: LivePublication, why: str, now_ms: int) -> PublishVerdict:
-    """Say in its place what a publisher could not: that it was stopped by us, through no fault of its own."""
-    publication = live.publication
-    return PublishVerdict(
-        id=publication.id,
-        ticket_id=publication.ticket_id,
-        run_id=publication.run_id,
-        fence=publication.fence,
-        outcome=PublishOutcome.PUBLISH_DEFERRED,
-        code=STOPPED,
-        message=f"it was stopped: {why}",
-        finished_ms=now_ms,
-    )
-
-
-def so_far(verdict: PublishVerdict, journal: Path) -> PublishVerdict:
-    """Add to the verdict of a publisher that was cut off what its journal says was done by then."""
-    try:
-        entries = read_lines(journal).entries if journal.is_file() else ()
-    except OSError:
-        return verdict
-    told: dict[str, Any] = {"pushed": verdict.pushed, "pr": verdict.pr}
-    for entry in entries:
-        if entry.get("publication") != verdict.id:
-            continue
-        match entry.get("event"):
-            case Event.PUBLISH_PUSHED:
-                told["pushed"] = told["pushed"] or entry.get("head")
-            case Event.PUBLISH_PR_OPENED:
-                told["pr"] = told["pr"] or {
-                    "number": entry.get("number"),
-                    "url": entry.get("url"),
-                    "draft": True,
-                }
-            case _:
-                pass
-    try:
-        return PublishVerdict.model_validate({**verdict.model_dump(), **told})
-    except ValidationError:
-        return verdict
-
-
-def _read(path: Path) -> bytes | str:
+def read_left(path: Path) -> bytes | str:
     """Read a file that may be anything; a text says why it cannot be read.
 
     Raises:

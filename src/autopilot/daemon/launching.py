@@ -1,6 +1,6 @@
-"""Admission, claim and start: as many runs as may start now, and by which names the rest may not.
+"""Admission: as many runs as may start now are started, and by which names the rest may not.
 
-Must not weigh reasons itself: `admission.py` answers, and the claim checks again in its own transaction.
+Must not weigh reasons itself: `admission.py` answers, and the claim (`claiming.py`) checks again.
 """
 
 from __future__ import annotations
@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from autopilot.daemon import demand, running, transitions
+from autopilot.daemon import demand
 from autopilot.daemon.admission import host_holds, ticket_holds
-from autopilot.daemon.store import queries_tickets, steps
-from autopilot.daemon.store.rows import ClaimRefused
-from autopilot.schemas.errors import StaleTransitionError
+from autopilot.daemon.store import queries_tickets
 from autopilot.schemas.ticket import Hold
 
 if TYPE_CHECKING:
@@ -75,7 +73,9 @@ def launch_all(shop: Shop, *, guard: Guard, skip: Iterable[str] = ()) -> Outlook
         if chosen is None:
             return Outlook((*refused, *outlook.holds), outlook.next_ms)
         asked.add(chosen.ticket.id)
-        guard(chosen.ticket, partial(_launch, shop, chosen, refused))
+        from autopilot.daemon import claiming  # noqa: PLC0415 - an idle daemon claims nothing
+
+        guard(chosen.ticket, partial(claiming.start, shop, chosen, refused))
 
 
 def next_free(shop: Shop, *, skip: Iterable[str] = ()) -> Demand | None:
@@ -88,22 +88,6 @@ def must_stop_running(switch: Switch, now_ms: int) -> bool:
     if switch.is_on or switch.off_mode == "finish":
         return False
     return switch.off_mode == "now" or switch.drain_until_ms is None or now_ms >= switch.drain_until_ms
-
-
-def _launch(shop: Shop, chosen: Demand, refused: list[Hold]) -> None:
-    try:
-        claim = transitions.claim(shop.store, chosen.ticket, agent=chosen.agent, rules=shop.rules)
-    except StaleTransitionError as stale:
-        if stale.code == transitions.CLOCK_SET:
-            steps.follow(shop.store)
-        raise
-    if isinstance(claim, ClaimRefused):
-        cure, now_ms = f"see: autopilot why {chosen.ticket.id}", chosen.host.now_ms
-        refused.append(
-            Hold(name=claim.hold, scope=claim.scope, cause=claim.cause, since_ms=now_ms, cure=cure)
-        )
-        return
-    running.start(shop, claim)
 
 
 def _choose(shop: Shop, asked: set[str]) -> tuple[Demand | None, Outlook]:

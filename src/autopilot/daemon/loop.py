@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from autopilot.config.logs import logger
-from autopilot.daemon import faults, launching, live, publishing, recover, running, sleeping, told
+from autopilot.daemon import faults, launching, live, recover, sleeping, told
 from autopilot.daemon.inbox import Ended, LockTried, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
 from autopilot.daemon.standstill import Alarm
@@ -206,10 +206,8 @@ class Loop:
         found = live.look(shop, self._contain)
         if found.is_whole:
             shop.supervisor.forget_strangers(found.keys)
-        for run in found.runs:
-            self._guard(run.ticket, partial(running.step, shop, run))
-        for publication in found.publications:
-            self._guard(publication.ticket, partial(publishing.step, shop, publication))
+        for ticket, step in found.steps(shop):
+            self._guard(ticket, step)
 
     def _launch(self) -> int | None:
         try:
@@ -227,8 +225,9 @@ class Loop:
                 return
             free = max(0, MAX_PUBLISHERS - len(queries_runs.publishing(conn)))
             ready = queries_tickets.ready_to_publish(conn, shop.now_ms())
-        for ticket in [one for one in ready if one.id not in self._broken][:free]:
-            self._guard(ticket, partial(publishing.begin, shop, ticket))
+        due = [one for one in ready if one.id not in self._broken][:free]
+        for ticket, begin in live.beginnings(shop, due):
+            self._guard(ticket, begin)
 
     def _contain(self, step: Callable[[], T]) -> T | None:
         """Let a fault of one step of the tick be logged, and the next step be taken."""
@@ -246,7 +245,9 @@ class Loop:
     def _mend_rows(self) -> None:
         """Reading failed: one row that cannot be read must not keep all others from being looked at."""
         try:
-            faults.mend_rows(self._shop)
+            from autopilot.daemon import setting_apart  # noqa: PLC0415 - an idle daemon has nothing to mend
+
+            setting_apart.mend_rows(self._shop)
         except Exception as error:
             if faults.is_fatal(error):
                 raise
@@ -272,7 +273,11 @@ class Loop:
         is_told = isinstance(error, AutopilotError)
         reason = f"it could not be handled: {error}" if is_told else f"bug: {error!r}"
         try:
-            faults.park(self._shop, ticket, reason)
+            from autopilot.daemon import setting_apart  # noqa: PLC0415 - as above
+        except (OSError, MemoryError):
+            return  # the machine is short of something: the next tick meets the fault again
+        try:
+            setting_apart.park(self._shop, ticket, reason)
         except StaleTransitionError:
             return
         except Exception as second:

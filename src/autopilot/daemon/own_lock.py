@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.launchd import awake, power
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from autopilot.config.settings import Settings
+    from autopilot.launchd.awake import AwakeLock, More
 
 
 class OwnLock:
@@ -21,7 +20,8 @@ class OwnLock:
     def __init__(self, settings: Callable[[], Settings]) -> None:
         """Take who tells the configuration as it stands."""
         self._settings = settings
-        self._lock: awake.AwakeLock | None = None
+        self._lock: AwakeLock | None = None
+        self._fault = ""
 
     @property
     def init(self) -> str:
@@ -31,6 +31,8 @@ class OwnLock:
     @property
     def lack(self) -> tuple[str, str]:
         """Say why nothing is held: a code, and the system's own words."""
+        if self._fault:
+            return "awake-not-started", self._fault
         if self._lock is None:
             return "awake-not-given", "it was not asked for"
         return self._lock.warning or "awake-not-given", self._lock.detail or "its program has ended"
@@ -40,20 +42,25 @@ class OwnLock:
         if self._lock is not None:
             self._lock.release()
             self._lock = None
+        self._fault = ""
         if not is_wanted:
             return
         try:
+            from autopilot.launchd import awake  # noqa: PLC0415 - a daemon that is off holds nothing awake
+
             self._lock = awake.hold(reason="autopilot is on", more=more_than_sleep(self._settings()))
-        except OSError as error:  # a full disk, say
-            self._lock = awake.AwakeLock("none", "awake-not-started", str(error))
+        except (OSError, MemoryError) as error:  # a full disk, say
+            self._fault = str(error) or "no memory is left"
 
     def is_awake(self) -> bool:
         """Tell whether it is held now."""
         return self._lock is not None and self._lock.is_held
 
 
-def more_than_sleep(settings: Settings) -> awake.More:
+def more_than_sleep(settings: Settings) -> More:
     """Say what to hold off besides sleep: a lid is looked after as the machine stands when a lock begins."""
+    from autopilot.launchd import awake, power  # noqa: PLC0415 - as above
+
     lid = settings.awake.lid
     is_lid = lid == "always" or (lid == "on-mains" and power.is_on_mains() is not False)
     return awake.More(display=settings.awake.display, lid=is_lid)

@@ -15,9 +15,8 @@ from autopilot.config.atomic import make_folder
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.logs import logger
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import arming, children
+from autopilot.daemon.breaker import HOST
 from autopilot.daemon.store import queries_host, queries_tickets
-from autopilot.schemas.checkup import HOST, Checkup
 from autopilot.schemas.events import Event
 from autopilot.schemas.ticket import Hold
 from autopilot.schemas.units import MS_PER_S
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.supervisor import Supervisor
-    from autopilot.schemas.checkup import Check
+    from autopilot.schemas.checkup import Check, Checkup
 
 CHECK_UP = "check-up"
 """The hold of the moments before the first answer."""
@@ -82,6 +81,8 @@ class Probing:
             )
         if not self._blocking:
             return ()
+        from autopilot.daemon import arming  # noqa: PLC0415 - where something says NO-GO
+
         forced = {line.name for line in arming.forced(shop.paths)}
         return tuple(
             Hold(
@@ -132,6 +133,8 @@ class Probing:
         key = shop.paths.mark("checkup")
         folder = shop.paths.state / _FOLDER
         try:
+            from autopilot.daemon import children  # noqa: PLC0415 - an idle daemon has none
+
             make_folder(folder)
             _report(shop).unlink(missing_ok=True)
             self._supervisor.start(children.checkup_launch(key, _report(shop)))
@@ -148,6 +151,8 @@ class Probing:
         watch = self._supervisor.get(self._key)
         if watch is not None and watch.ending is None:
             return False
+        from autopilot.schemas.checkup import Checkup  # noqa: PLC0415 - as above
+
         self._supervisor.forget(self._key)
         self._key, self._has_answered = None, True
         try:

@@ -14,7 +14,7 @@ from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.logs import logger
 from autopilot.config.paths import PUBLISH_EVENTS_FILE, SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
-from autopilot.daemon import decide_publish, judge, results, specs, transitions_publish
+from autopilot.daemon import decide_publish, judge, results, specs, transitions_publish, verdicts
 from autopilot.daemon.children import publisher_launch, publisher_order
 from autopilot.daemon.store import queries_runs, queries_tickets, writes
 from autopilot.daemon.store.rows import LiveRun
@@ -45,7 +45,7 @@ def begin(shop: Shop, seen: Ticket) -> None:
     shop.settings.repo(seen.repo)
     result, gates = _behind(shop, seen)
     # A verdict of an earlier try was dealt with; left here, a crash could take it for this one's.
-    specs.verdict_path(shop.paths, result.run_id).unlink(missing_ok=True)
+    shop.paths.verdict(result.run_id).unlink(missing_ok=True)
     live = transitions_publish.begin_publish(
         shop.store, seen, base=result.base or "", base_sha=result.base_sha or "", rules=shop.rules
     )
@@ -84,14 +84,14 @@ def step(shop: Shop, live: LivePublication) -> None:
         _mind(shop, live, watch)
         return
     ending = watch.ending if watch is not None else None
-    verdict = judge.verdict_of(live, specs.verdict_path(shop.paths, live.publication.run_id))
+    verdict = verdicts.verdict_of(live, shop.paths.verdict(live.publication.run_id))
     if isinstance(verdict, str) and ending is not None and ending.asked:
-        verdict = judge.stopped_verdict(live, ending.asked, shop.now_ms())
+        verdict = verdicts.stopped_verdict(live, ending.asked, shop.now_ms())
     elif isinstance(verdict, str) and live.ticket.cancel_requested:
-        verdict = judge.stopped_verdict(live, f"cancelled; {verdict}", shop.now_ms())
+        verdict = verdicts.stopped_verdict(live, f"cancelled; {verdict}", shop.now_ms())
     if isinstance(verdict, PublishVerdict) and live.ticket.cancel_requested:
         # No later try finds out how far this one came.
-        verdict = judge.so_far(verdict, specs.publish_dir(shop.paths, verdict.run_id) / PUBLISH_EVENTS_FILE)
+        verdict = verdicts.so_far(verdict, shop.paths.publish_dir(verdict.run_id) / PUBLISH_EVENTS_FILE)
     if isinstance(verdict, str):
         told = ending.told if ending else "the publisher was gone when the daemon started"
         _lost(shop, live, f"{told}; {verdict}")
@@ -182,7 +182,7 @@ def _spawn(shop: Shop, live: LivePublication, result: RunResult, gates: tuple[Ga
         paths=shop.paths,
         now_ms=shop.now_ms(),
     )
-    spec_file = specs.publish_dir(shop.paths, spec.run_id) / SPEC_FILE
+    spec_file = shop.paths.publish_dir(spec.run_id) / SPEC_FILE
     if live.publication.tries == 1 and os.path.lexists(spec_file.parent):
         spec = _taken_up(spec, spec_file)
     make_folder(spec_file.parent)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from autopilot.config.paths import JUDGE_REPOSITORY, LEASE_FILE, PUBLISH_FOLDER
+from autopilot.config.paths import JUDGE_REPOSITORY, LEASE_FILE
 from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.ids import slug
 from autopilot.schemas.publication import ForgeSpec, PublishSpec, PullQuestion, PullStateSpec
@@ -29,26 +29,6 @@ if TYPE_CHECKING:
 GITHUB_API = "https://api.github.com"
 _ISSUE = re.compile(r"#[1-9]\d*$")
 _TRACKER_KEY = re.compile(r"\b[A-Z][A-Z0-9_]+-[1-9]\d*$")
-
-
-def request_path(paths: Paths, run_id: str) -> Path:
-    """Name the file by which a run asks to publish."""
-    return paths.pr_requests / f"{run_id}.json"
-
-
-def verdict_path(paths: Paths, run_id: str) -> Path:
-    """Name the file in which the publisher answers."""
-    return paths.pr_requests / f"{run_id}.verdict.json"
-
-
-def publish_dir(paths: Paths, run_id: str) -> Path:
-    """Name the folder of a run's publication."""
-    return paths.run_dir(run_id) / PUBLISH_FOLDER
-
-
-def drafts_dir(paths: Paths, repo: str) -> Path:
-    """Name the folder in which the drafts of a repository are asked about."""
-    return paths.state / "drafts" / repo
 
 
 def tracker_key(ticket: Ticket) -> str | None:
@@ -83,7 +63,7 @@ def run_spec(
         branch=ticket.branch,
         worktree=paths.worktree(ticket.id),
         run_dir=paths.run_dir(attempt.run_id),
-        pr_request=request_path(paths, attempt.run_id),
+        pr_request=paths.request(attempt.run_id),
         salvage_dir=paths.salvage / ticket.id,
         agent=settings.agent(attempt.agent),
         identity=settings.identity,
@@ -119,9 +99,9 @@ def publish_spec(
         ticket_id=ticket.id,
         ticket_ref=_reference(ticket, repo),
         run_id=publication.run_id,
-        request=request_path(paths, publication.run_id),
-        verdict=verdict_path(paths, publication.run_id),
-        workdir=publish_dir(paths, publication.run_id) / "work",
+        request=paths.request(publication.run_id),
+        verdict=paths.verdict(publication.run_id),
+        workdir=paths.publish_dir(publication.run_id) / "work",
         source=paths.run_dir(publication.run_id) / JUDGE_REPOSITORY,
         mirror=paths.mirror(repo.name),
         forge=forge_spec(repo, paths),
@@ -134,7 +114,7 @@ def publish_spec(
         attempted_heads=tuple(attempted),
         idempotency_key=publication.idempotency_key,
         fence=publication.fence,
-        lease=_lease(publish_dir(paths, publication.run_id), settings),
+        lease=_lease(paths.publish_dir(publication.run_id), settings),
         identity=settings.identity,
         recorded_gates=tuple(gates),
         run_sandbox=behind.sandbox,
@@ -156,7 +136,7 @@ def pull_state_spec(
     Raises:
         ConfigError: the repository is not configured any more.
     """
-    repo, limits, folder = settings.repo(repo_name), settings.limits(), drafts_dir(paths, repo_name)
+    repo, limits, folder = settings.repo(repo_name), settings.limits(), paths.drafts_dir(repo_name)
     return PullStateSpec(
         id=f"{repo.name}-{now_ms}",
         report=folder / "report.json",

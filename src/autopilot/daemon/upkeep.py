@@ -9,7 +9,7 @@ import os
 from typing import TYPE_CHECKING
 
 from autopilot.config.logs import logger
-from autopilot.daemon.children import CLEAN_UP_OUTPUT_FILE
+from autopilot.config.paths import CLEAN_UP_OUTPUT_FILE
 from autopilot.schemas.events import Event
 from autopilot.schemas.units import MS_PER_S
 

@@ -30,16 +30,6 @@ if TYPE_CHECKING:
 _DAY_MS = 24 * 3600 * 1000
 
 
-def touch(desk: Desk) -> None:
-    """Prove that the store can be read.
-
-    Raises:
-        ConfigError: it cannot.
-    """
-    with desk.store.read() as conn:
-        queries_host.switch(conn)
-
-
 def status(desk: Desk) -> Answer:
     """Give the switch, what runs, what waits for a person, what is held, and the money."""
     now_ms, failed = desk.clock.now_ms(), failed_starts(desk.paths)

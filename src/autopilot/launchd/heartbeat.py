@@ -15,8 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 from autopilot.config.threads import begin
-from autopilot.launchd.plists import INIT as LAUNCHD
-from autopilot.launchd.service import MARK, WATCHDOG_S
+from autopilot.launchd.service import LAUNCHD, MARK, WATCHDOG_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from autopilot.config import proc
 from autopilot.launchd import plists, programs
 from autopilot.launchd.keeper import Standing, refuse
+from autopilot.launchd.service import LAUNCHD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +35,7 @@ _IS_AWAY = frozenset({3, 36, 113})
 class Launchctl:
     """MacOS."""
 
-    init = plists.INIT
+    init = LAUNCHD
     daemon_file = f"{plists.DAEMON}.plist"
     names = (f"{plists.DAEMON}.plist", f"{plists.AWAKE}.plist")
 

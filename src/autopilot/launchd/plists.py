@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from autopilot.launchd.service import Service
 
-INIT = "launchd"
 DAEMON = "dev.autopilot.daemon"
 AWAKE = "dev.autopilot.awake"
 
@@ -84,7 +83,7 @@ def _daemon(service: Service) -> dict[str, Any]:
     return {
         "Label": DAEMON,
         "ProgramArguments": list(service.daemon),
-        "EnvironmentVariables": service.environment(INIT),
+        "EnvironmentVariables": service.environment(limits.LAUNCHD),
         "RunAtLoad": True,
         "KeepAlive": {"SuccessfulExit": False},
         "ThrottleInterval": limits.RESTART_AFTER_S,

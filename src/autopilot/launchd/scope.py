@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.launchd.service import MARK
-from autopilot.launchd.systemd_units import INIT
+from autopilot.launchd.service import MARK, SYSTEMD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,7 +69,7 @@ def apart(
     """
     runtime = ours.get(_RUNTIME, "")
     program = shutil.which("systemd-run", path=env["PATH"])
-    if ours.get(MARK) != INIT or program is None or not _answers(runtime):
+    if ours.get(MARK) != SYSTEMD or program is None or not _answers(runtime):
         return argv, dict(env)
     unit = f"autopilot-{key}-{secrets.token_hex(3)}"
     named = (f"--unit={unit}", f"--description=autopilot {key}")

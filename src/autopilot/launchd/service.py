@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 MARK = "AUTOPILOT_SERVICE"
 """Set in the service's environment alone: which init system keeps the daemon."""
+LAUNCHD, SYSTEMD = "launchd", "systemd"
 
 WATCHDOG_S = 90
 """A loop that makes no step for so long is ended and started anew; it wakes at least every 60 s."""

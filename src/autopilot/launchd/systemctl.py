@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from autopilot.config import environ
 from autopilot.launchd import programs, systemd_units
 from autopilot.launchd.keeper import Standing, refuse
+from autopilot.launchd.service import SYSTEMD
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,7 +29,7 @@ _LINGERING = Path("/var/lib/systemd/linger")
 class Systemctl:
     """Linux."""
 
-    init = systemd_units.INIT
+    init = SYSTEMD
     daemon_file = systemd_units.DAEMON
     names = (systemd_units.DAEMON, systemd_units.NOTICE, systemd_units.AWAKE)
 

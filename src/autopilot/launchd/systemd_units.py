@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from autopilot.launchd.service import Service
 
-INIT = "systemd"
 DAEMON = "autopilot.service"
 AWAKE = "autopilot-awake.service"
 NOTICE = "autopilot-notice.service"
@@ -61,7 +60,7 @@ OnFailure={NOTICE}
 Type=notify
 NotifyAccess=main
 ExecStart={_command(service.daemon)}
-{_environment(service.environment(INIT))}
+{_environment(service.environment(limits.SYSTEMD))}
 TimeoutStartSec={limits.START_WITHIN_S}
 WatchdogSec={limits.WATCHDOG_S}
 TimeoutAbortSec={limits.ABORT_WITHIN_S}
@@ -106,7 +105,7 @@ Description=autopilot notes that its service was given up
 [Service]
 Type=oneshot
 ExecStart={_command(service.notice)}
-{_environment(service.environment(INIT))}
+{_environment(service.environment(limits.SYSTEMD))}
 TimeoutStartSec=60
 {_HARDENING}"""
 

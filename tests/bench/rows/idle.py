@@ -35,7 +35,7 @@ from autopilot.daemon.vigil import Vigil
 from autopilot.schemas.run import Outcome, RunResult, Usage
 from tests.bench.house import daemon, folder
 from tests.bench.measure import Bench, Finding, Row, Scale
-from tests.support import queue
+from tests.support import idle, queue
 from tests.support.shop import PlayedSupervisor, Stage
 
 _PROCESSOR, _MEMORY, _GROWTH = "idle, processor", "idle, memory", "growth"
@@ -47,16 +47,7 @@ _DAY_TICKS = 24 * 3600 // _TICK_S
 _TICKS_PER_TICKET = 100
 _SETTLE_S = 2.0
 _NS_PER_S = 1e9
-# What the daemon has loaded once it is up on a queue that exists, without what is ours.
-_NAMES = """import sys
-from pathlib import Path
-import autopilot.daemon.app
-from autopilot.config import logs
-from autopilot.config.clock import SystemClock
-from autopilot.daemon.store.engine import open_store
-logs.setup(Path(sys.argv[1]).parent, clock=SystemClock(), stderr=False, max_size_mib=1, keep_files=1)
-open_store(Path(sys.argv[1]), SystemClock(), role="daemon").close()
-print("\\n".join(name for name in sys.modules if name.partition(".")[0] not in ("autopilot", "__main__")))"""
+_OURS = ("autopilot", "__main__", "__mp_main__")
 _BARE = """import importlib, sys
 for name in sys.stdin.read().split():
     try:
@@ -72,7 +63,7 @@ def _measure_daemon(scale: Scale) -> Iterator[Finding]:
     spell_s = scale.idle_s / scale.few
     with daemon() as up:
         up.stop()  # the first start made the queue, which takes the tools of migration
-        names = _python(_NAMES, up.environment(), str(up.paths.database))
+        names = "\n".join(name for name in idle.loaded(up) if name.partition(".")[0] not in _OURS)
         shares, resident, bare = [], [], []
         for _ in range(scale.few):
             pid = up.start().pid
@@ -99,9 +90,9 @@ def _processor_s(pid: int) -> float:
     return times.user + times.system
 
 
-def _python(code: str, environment: dict[str, str], *words: str, given: str = "") -> str:
+def _python(code: str, environment: dict[str, str], *, given: str) -> str:
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code, *words],
+        [sys.executable, "-P", "-c", code],
         env=environment,
         input=given,
         capture_output=True,
@@ -151,7 +142,11 @@ def full_house(place: Path) -> Iterator[tuple[Stage, Loop, PlayedSupervisor]]:
     writes.turn_on(stage.store, by="bench", ignore_window=True)
     children = PlayedSupervisor(clock=stage.clock, inbox=stage.inbox)
     routes = Routes(
-        desk=stage.desk, inbox=stage.inbox, about=dict[str, object], is_ready=threading.Event().is_set
+        stage.store,
+        desk=stage.desk,
+        inbox=stage.inbox,
+        about=dict[str, object],
+        is_ready=threading.Event().is_set,
     )
     control = ControlServer(stage.paths.control_socket, routes, on_fault=_refuse)
     drafts, backups, cleaner = Drafts(children), Backups(stage.inbox), Cleaner(children)

@@ -8,7 +8,7 @@ import pytest
 
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import transitions_publish
-from autopilot.daemon.delivery.courier import MOST_TRIES
+from autopilot.daemon.delivery.rounds import MOST_TRIES
 from autopilot.daemon.store import queries_runs, steps, writes
 from autopilot.schemas.delivery import ChannelSpec
 from autopilot.schemas.machine import State

@@ -41,7 +41,7 @@ def desk(stage: Stage) -> Desk:
 
 @pytest.fixture
 def routes(stage: Stage, desk: Desk) -> Routes:
-    return Routes(desk=lambda: desk, inbox=stage.inbox, about=lambda: {"pid": 7, "version": "1"})
+    return Routes(stage.store, desk=lambda: desk, inbox=stage.inbox, about=lambda: {"pid": 7, "version": "1"})
 
 
 def post(routes: Routes, path: str, **body: object) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.config.journal import append_line
-from autopilot.daemon import judge, transitions_publish
+from autopilot.daemon import judge, transitions_publish, verdicts
 from autopilot.daemon.decide import Loss
 from autopilot.daemon.store.engine import Store
 from autopilot.daemon.store.rows import Claim, LivePublication, LiveRun
@@ -181,7 +181,7 @@ def live(store: Store) -> LivePublication:
 def test_a_verdict_that_fits_the_publication_is_believed(live: LivePublication, tmp_path: Path) -> None:
     verdict = queue.verdict(live, PublishOutcome.PR_OPENED)
     (tmp_path / "verdict").write_text(verdict.model_dump_json())
-    assert judge.verdict_of(live, tmp_path / "verdict") == verdict
+    assert verdicts.verdict_of(live, tmp_path / "verdict") == verdict
 
 
 @pytest.mark.parametrize(
@@ -193,19 +193,19 @@ def test_a_verdict_of_another_publication_or_an_earlier_try_is_not_believed(
 ) -> None:
     verdict = queue.verdict(live, PublishOutcome.PR_OPENED, **wrong)
     (tmp_path / "verdict").write_text(verdict.model_dump_json())
-    assert isinstance(judge.verdict_of(live, tmp_path / "verdict"), str)
+    assert isinstance(verdicts.verdict_of(live, tmp_path / "verdict"), str)
 
 
 def test_a_verdict_that_is_missing_or_garbage_is_said_to_be(live: LivePublication, tmp_path: Path) -> None:
-    assert judge.verdict_of(live, tmp_path / "verdict") == "verdict: it was not written"
+    assert verdicts.verdict_of(live, tmp_path / "verdict") == "verdict: it was not written"
     (tmp_path / "verdict").write_text("{}")
-    told = judge.verdict_of(live, tmp_path / "verdict")
+    told = verdicts.verdict_of(live, tmp_path / "verdict")
     assert isinstance(told, str)
     assert told.startswith("the verdict is not valid")
 
 
 def test_a_publisher_we_stopped_is_deferred_and_not_lost(live: LivePublication) -> None:
-    verdict = judge.stopped_verdict(live, "the daemon stops", LATE_MS)
+    verdict = verdicts.stopped_verdict(live, "the daemon stops", LATE_MS)
     assert PublishVerdict.model_validate_json(verdict.model_dump_json()) == verdict
     assert (verdict.outcome, verdict.code) == (PublishOutcome.PUBLISH_DEFERRED, "stopped")
 

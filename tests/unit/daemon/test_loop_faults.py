@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from autopilot.config.proc import SpawnError
-from autopilot.daemon import desk, judge, specs, transitions, view
+from autopilot.daemon import desk, judge, transitions, view
 from autopilot.daemon.inbox import StopAsked
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.shop import Shop
@@ -178,7 +178,7 @@ class TestFaults:
         """An agent that can write there could have a publisher's log appended to any file of the user's."""
         queue.add(stage.store)
         loop.tick()
-        folder = specs.publish_dir(stage.paths, stage.claim_of("T-1").attempt.run_id)
+        folder = stage.paths.publish_dir(stage.claim_of("T-1").attempt.run_id)
         folder.symlink_to(tmp_path)
         stage.commit()
         loop.tick()

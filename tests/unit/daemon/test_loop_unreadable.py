@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import text
 
-from autopilot.daemon import faults
+from autopilot.daemon import setting_apart
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import queries_runs
 from autopilot.daemon.store.mend import mend
@@ -44,7 +44,7 @@ def test_nor_does_one_that_cannot_be_mended(
     two_under_way(stage, loop, is_published=is_published)
     with stage.store.write() as conn:
         conn.execute(text(SPOIL["acceptance"]))
-    monkeypatch.setattr(faults, "mend", lambda _store: {})
+    monkeypatch.setattr(setting_apart, "mend", lambda _store: {})
     goes_on(stage, is_published=is_published)
     assert len(list(stage.supervisor.live())) == 1, "nobody took the child of the other for a stranger"
 

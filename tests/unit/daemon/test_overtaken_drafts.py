@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from autopilot.daemon import desk, settling, specs, view
+from autopilot.daemon import desk, settling, view
 from autopilot.daemon.cli import status
 from autopilot.daemon.digest import gather, render
 from autopilot.daemon.loop import Loop
@@ -36,7 +36,7 @@ def loop(stage: Stage) -> Loop:
 def journal(stage: Stage, *entries: dict[str, object]) -> None:
     """What the publisher told before it was cut off."""
     publication = stage.publication()
-    file = specs.publish_dir(stage.paths, publication.run_id) / "publish-events.jsonl"
+    file = stage.paths.publish_dir(publication.run_id) / "publish-events.jsonl"
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = [{"ts": 1, "publication": publication.id, **entry} for entry in entries]
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon import children, specs
+from autopilot.daemon import children
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import writes
 from autopilot.schemas.publication import ForgeSpec
@@ -100,7 +100,7 @@ def test_where_a_commit_goes_is_read_from_the_configuration_and_not_from_what_th
     loop = Loop(stage.shop)
     loop.tick()
     run_id = stage.claim_of("T-1").attempt.run_id
-    specs.request_path(stage.paths, run_id).write_text('{"repo_id": "evil", "branch": "main"}')
+    stage.paths.request(run_id).write_text('{"repo_id": "evil", "branch": "main"}')
     stage.commit()
     loop.tick()
     (spec,) = stage.publish_specs()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon import agenda, retention, schedules
+from autopilot.daemon import agenda, clearing, retention, schedules
 from autopilot.daemon.app import Hands, chores
 from autopilot.daemon.backups import Backups
 from autopilot.daemon.delivery.courier import Courier
@@ -190,7 +190,7 @@ def test_a_clearing_that_fails_gives_its_turn_away(stage: Stage, monkeypatch: py
     cleared = retention.Retention(turns)
     cleared(stage.shop)
     stage.clock.advance(9 * HOUR_S)
-    monkeypatch.setattr(retention, "_is_done", broken)
+    monkeypatch.setattr(clearing.Pass, "go_on", broken)
     with pytest.raises(OSError, match="no room"):
         cleared(stage.shop)
     assert turns.take(stage.shop, "gc")

@@ -1,42 +1,34 @@
-"""What each path of the control socket means: one line per path, one function of the desk behind it.
+"""Who answers a call on the control socket, and from when on.
 
-Must not decide anything: the desk and the store do.
+Must not know what a path means, but for the one that asks whether we live: `answers.py` does, and is imported
+when somebody asks for more.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from autopilot.daemon import desk as counter
-from autopilot.daemon import view
-from autopilot.daemon.api.bodies import (
-    OPERATOR,
-    ActBody,
-    AnswerBody,
-    BreakerBody,
-    ListQuery,
-    SwitchBody,
-    read_body,
-)
-from autopilot.daemon.api.call import Call, CallError
 from autopilot.daemon.inbox import Woken
+from autopilot.daemon.store import queries_host
 from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from autopilot.daemon.api.call import Call
     from autopilot.daemon.desk import Desk
     from autopilot.daemon.inbox import Inbox
+    from autopilot.daemon.store.engine import Store
 
-_TICKET = re.compile(r"/v1/tickets/([^/]+)(?:/([a-z]+))?")
+_HEALTH = ("GET", "/v1/health")
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
     """Answers calls; after each write the loop is woken."""
 
+    store: Store
     desk: Callable[[], Desk]
     inbox: Inbox
     about: Callable[[], Mapping[str, Any]]
@@ -49,81 +41,29 @@ class Routes:
 
         Raises:
             CallError: no such path, or a field has the wrong type.
-            AutopilotError: what the desk refused.
+            AutopilotError: what the desk refused, or the store cannot be read.
         """
-        if not self.is_ready():
-            return self._too_early(call)
-        desk = self.desk()
-        if call.method == "POST":
-            answer = _write(desk, call)
-            self.inbox.put(Woken(f"{call.method} {call.path}"))
-            return answer
-        match call.path:
-            case "/v1/health":
-                view.touch(desk)
-                return {"status": "ok", **self.about()}
-            case "/v1/status":
-                return {**view.status(desk), "daemon": dict(self.about())}
-            case "/v1/tickets":
-                query = read_body(ListQuery, call.query)
-                states = [state for state in query.state.split(",") if state]
-                return {"tickets": counter.listing(desk, states=states, repo=query.repo, limit=query.limit)}
-        match _ticket_of(call):
-            case (ticket, None):
-                return counter.show(desk, ticket)
-            case (ticket, "why"):
-                return view.why(desk, ticket)
-            case _:
-                raise _unknown(call)
+        is_ready = self.is_ready()
+        if (call.method, call.path) == _HEALTH:
+            return self._health(is_ready=is_ready)
+        if not is_ready:
+            raise TransientError(
+                "daemon-checking",
+                "the daemon has started and is reading the structure of its large database",
+                hint="try again in a moment; nothing is read or written before it is found whole",
+            )
+        from autopilot.daemon.api import answers  # noqa: PLC0415 - an idle daemon answers nobody
 
-    def _too_early(self, call: Call) -> Mapping[str, Any]:
-        """Say that we live, and nothing else."""
-        if (call.method, call.path) == ("GET", "/v1/health"):
+        if call.method != "POST":
+            return answers.read(self.desk(), call, about=self.about())
+        answer = answers.write(self.desk(), call)
+        self.inbox.put(Woken(f"{call.method} {call.path}"))
+        return answer
+
+    def _health(self, *, is_ready: bool) -> Mapping[str, Any]:
+        """Say that we live, and, once anything may be read, prove that the store can be."""
+        if not is_ready:
             return {"status": "checking", **self.about()}
-        raise TransientError(
-            "daemon-checking",
-            "the daemon has started and is reading the structure of its large database",
-            hint="try again in a moment; nothing is read or written before it is found whole",
-        )
-
-
-def _write(desk: Desk, call: Call) -> Mapping[str, Any]:
-    match call.path:
-        case "/v1/nudge":
-            return {}
-        case "/v1/tickets":
-            fields = dict(call.body)
-            by = read_body(ActBody, {"by": fields.pop("by", OPERATOR)}).by
-            return counter.add(desk, fields, by=by)
-        case "/v1/switch":
-            return _switch(desk, read_body(SwitchBody, call.body))
-        case "/v1/breakers":
-            body = read_body(BreakerBody, call.body)
-            return counter.reset_breaker(desk, body.scope, by=body.by)
-    ticket, act = _ticket_of(call)
-    if act == "answer":
-        answers = read_body(AnswerBody, call.body)
-        return counter.answer(desk, ticket, answers.answers, by=answers.by)
-    acts = {"cancel": counter.cancel, "retry": counter.retry, "resume": counter.resume}
-    if act not in acts:
-        raise _unknown(call)
-    return acts[act](desk, ticket, by=read_body(ActBody, call.body).by)
-
-
-def _switch(desk: Desk, body: SwitchBody) -> Mapping[str, Any]:
-    if body.on:
-        return counter.turn_on(
-            desk, until_ms=body.until_ms, ignore_window=body.ignore_window, forced=body.forced, by=body.by
-        )
-    return counter.turn_off(desk, mode=body.mode, drain_s=body.drain_s, by=body.by)
-
-
-def _ticket_of(call: Call) -> tuple[str, str | None]:
-    match = _TICKET.fullmatch(call.path)
-    if match is None:
-        raise _unknown(call)
-    return match[1], match[2]
-
-
-def _unknown(call: Call) -> CallError:
-    return CallError(404, "path-unknown", f"there is no {call.method} {call.path}")
+        with self.store.read() as conn:
+            queries_host.switch(conn)
+        return {"status": "ok", **self.about()}

@@ -1,6 +1,6 @@
 """Turns each request on a listening socket into one call of the given handler.
 
-Must not know what the paths mean (`routes.py` does), where the socket lies (`control.py` does), or decide
+Must not know what the paths mean (`answers.py` does), where the socket lies (`control.py` does), or decide
 anything about tickets.
 """
 

@@ -16,8 +16,7 @@ from autopilot.daemon import keeping
 from autopilot.daemon.checkup.check import ok, warning
 from autopilot.daemon.version import own_code
 from autopilot.launchd import scope
-from autopilot.launchd.service import MARK
-from autopilot.launchd.systemd_units import INIT
+from autopilot.launchd.service import MARK, SYSTEMD
 
 if TYPE_CHECKING:
     from autopilot.config.clock import Clock
@@ -55,7 +54,7 @@ def _held(clock: Clock) -> set[str] | None:
     )
     argv: tuple[str, ...] = (sys.executable, "-P", "-m", "autopilot.runner", "bounds")
     if keeping.installed(clock) is not None:
-        argv, env = scope.apart(argv, env, key="doctor", ours={**base, MARK: INIT})
+        argv, env = scope.apart(argv, env, key="doctor", ours={**base, MARK: SYSTEMD})
     with tempfile.TemporaryDirectory(prefix="autopilot-probe-") as place:
         out = Path(place, "said")
         ended = proc.run(argv, cwd=Path(place), env=env, output=out, clock=clock, wall_s=_TRIAL_S)

@@ -16,6 +16,7 @@ from autopilot.daemon import keeping
 from autopilot.daemon.api import client
 from autopilot.daemon.checkup.scene import Runner
 from autopilot.launchd import files, keeper, systemd_units
+from autopilot.launchd.service import SYSTEMD
 from autopilot.schemas.errors import AutopilotError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def _installed(paths: Paths, clock: Clock) -> Runner | None:
 
 def _of_file(init: Keeper, content: bytes) -> Mapping[str, str]:
     """Read what the service's file sets, by the names that matter here."""
-    if init.init == systemd_units.INIT:
+    if init.init == SYSTEMD:
         text = content.decode(errors="replace")
         found = {name: systemd_units.variable_of(text, name) for name in _TOLD}
         return {name: value for name, value in found.items() if value}

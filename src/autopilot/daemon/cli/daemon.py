@@ -28,20 +28,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> ExitCode:
     """Run until told to stop (SIGTERM drains, a second one stops at once), or stop the one that runs."""
-    from autopilot.daemon.cli import starter
-
     if args.act == "stop":
+        from autopilot.daemon.cli import starter
+
         console.say("stopped" if starter.stop_daemon(find_paths()) else "no daemon runs")
         return ExitCode.OK
     from autopilot.config import environ
     from autopilot.config.clock import SystemClock
-    from autopilot.launchd import plists
-    from autopilot.launchd.service import MARK
+    from autopilot.launchd.service import LAUNCHD, MARK
 
     if sys.stderr is not None:
         faulthandler.enable()  # the watchdog ends us by SIGABRT: where did every thread stand?
     paths, clock, init = find_paths(), SystemClock(), environ.current().get(MARK)
-    if init == plists.INIT:
+    if init == LAUNCHD:
         return _run_for_launchd(paths, clock)
     return _be_daemon(paths, clock, is_service=bool(init))
 
@@ -55,12 +54,14 @@ def _be_daemon(paths: Paths, clock: Clock, *, is_service: bool) -> ExitCode:
     from autopilot.config import handed
     from autopilot.config.load import load
     from autopilot.daemon import starts
-    from autopilot.daemon.app import run_daemon
 
     with starts.counted(paths, clock):
         if is_service:
             handed.take_in(handed.file_beside(paths.config_file))
-        return run_daemon(paths, load(paths), clock, reload=lambda: load(paths))
+        settings = load(paths)
+        from autopilot.daemon.app import run_daemon  # what the check of the settings took serves it again
+
+        return run_daemon(paths, settings, clock, reload=lambda: load(paths))
 
 
 def _run_for_launchd(paths: Paths, clock: Clock) -> ExitCode:

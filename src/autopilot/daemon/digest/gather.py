@@ -184,7 +184,7 @@ def _draft(conn: Connection, paths: Paths, ticket: Ticket) -> Draft:
 def _changed_files(paths: Paths, ticket: Ticket) -> int | None:
     """Count the request's scope lines; a request that is gone or unreadable costs only this number."""
     try:
-        request = json.loads((paths.pr_requests / f"{ticket.run_id}.json").read_bytes())
+        request = json.loads(paths.request(ticket.run_id or "").read_bytes())
         return len(request["scope_check"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from autopilot.config.logs import logger
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import demand, schedules
-from autopilot.daemon.children import clean_up_launch
 from autopilot.daemon.store import queries_tickets
 from autopilot.daemon.turns import Turns
 from autopilot.schemas.errors import TicketError
@@ -107,6 +106,8 @@ class Cleaner:
 
     def _start(self, shop: Shop, what: str, errand: _Errand) -> None:
         try:
+            from autopilot.daemon.children import clean_up_launch  # noqa: PLC0415 - once a night, and after a run
+
             self._supervisor.start(clean_up_launch(shop, errand.key, what))
         except (OSError, SpawnError) as error:
             self._put_off(shop, str(error), errand.night)

@@ -22,7 +22,6 @@ from autopilot.daemon.gc.foreign import strange
 from autopilot.daemon.gc.item import Deed
 from autopilot.daemon.gc.losses import write_down
 from autopilot.daemon.gc.runs import REPOSITORIES, worktree_made_by
-from autopilot.daemon.specs import request_path, verdict_path
 from autopilot.daemon.store import queries_runs
 from autopilot.runner.bundles import UnsavedError
 from autopilot.runner.chronicle import STATE_FILE
@@ -116,7 +115,7 @@ def _copied(desk: Desk, item: Item, *, worktree: Path) -> Path:
     """Copy what a run left for people; give the folder of the copy."""
     run_dir = desk.paths.run_dir(item.run or "")
     artifacts = desk.paths.salvage / (item.ticket or "") / ARTIFACTS / run_dir.name
-    more = (request_path(desk.paths, run_dir.name), verdict_path(desk.paths, run_dir.name))
+    more = (desk.paths.request(run_dir.name), desk.paths.verdict(run_dir.name))
     copy_artifacts(run_dir, artifacts, worktree=worktree, more=more)
     return artifacts
 

@@ -16,7 +16,6 @@ from autopilot.daemon.gc.foreign import strange
 from autopilot.daemon.gc.item import Item
 from autopilot.daemon.gc.runs import runs
 from autopilot.daemon.gc.standing import DAY_MS, Standing
-from autopilot.daemon.specs import drafts_dir
 from autopilot.runner.owned import maker_of
 from autopilot.runner.worktree import TRASH
 from autopilot.schemas.units import MS_PER_S
@@ -98,7 +97,7 @@ def _staging(desk: Desk) -> Iterator[Item]:
     """Give files that a killed writer never renamed into place."""
     paths = desk.paths
     places = [paths.state, paths.pr_requests, paths.digests, paths.reports]
-    for each in (paths.salvage, drafts_dir(paths, ""), paths.local_forge):
+    for each in (paths.salvage, paths.drafts_dir(""), paths.local_forge):
         places += _entries(each)
     for place in places:
         for path in _entries(place):

@@ -17,8 +17,8 @@ from autopilot.daemon.api import client
 from autopilot.daemon.report.pieces import Facts, Left, Text
 from autopilot.daemon.report.words import bare_sentence
 from autopilot.daemon.starts import failed_starts
-from autopilot.launchd import files, keeper, systemd_units
-from autopilot.launchd.service import MARK
+from autopilot.launchd import files, keeper
+from autopilot.launchd.service import MARK, SYSTEMD
 from autopilot.schemas.errors import AutopilotError
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def service(given: Given, _: Limit) -> Iterator[Piece]:
         yield _file(path, init)
     if not present:
         yield Left("files of the service", "none is installed")
-    elif init.init == systemd_units.INIT:
+    elif init.init == SYSTEMD:
         yield Left("the service's journal", "it is not ours: journalctl --user -u autopilot shows it")
 
 
@@ -96,7 +96,7 @@ def _daemon(given: Given) -> dict[str, Any]:
 def _file(path: Path, init: Keeper) -> Piece:
     content = files.read(path) or b""
     name, about = f"units/{path.name}", "a file of the service, as it is installed"
-    if init.init == systemd_units.INIT:
+    if init.init == SYSTEMD:
         return Text(name, about, bare_unit(content.decode("utf-8", "replace")))
     try:
         return Text(name, about, bare_list(content).decode("utf-8", "replace"))

@@ -1,6 +1,6 @@
 """What goes out through channels, each once: what waits, what is under way, and how each ended.
 
-Must not say what follows from an end: `delivery/courier.py` does. A row is changed only from the state it was
+Must not say what follows from an end: `delivery/rounds.py` does. A row is changed only from the state it was
 seen in.
 """
 

@@ -12,7 +12,14 @@ from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.queries_runs import running
 from autopilot.daemon.store.rows import Breaker, Spending, StoreFacts
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
-from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, FIRINGS, HOLDS, SWITCH
+from autopilot.daemon.store.tables_host import (
+    AGENT_WINDOWS,
+    BREAKERS,
+    DELIVERIES,
+    FIRINGS,
+    HOLDS,
+    SWITCH,
+)
 from autopilot.schemas.errors import InvariantError
 from autopilot.schemas.ids import ticket_id
 
@@ -36,6 +43,7 @@ _BREAKERS_OF = Prepared(
     )
 )
 _WINDOWS = Prepared(lambda: select(AGENT_WINDOWS).order_by(AGENT_WINDOWS.c.agent))
+_UNSENT = Prepared(lambda: select(DELIVERIES.c.id).where(DELIVERIES.c.ended_ms.is_(None)).limit(1))
 _HOLDS = Prepared(lambda: select(HOLDS).order_by(HOLDS.c.since_ms, HOLDS.c.name, HOLDS.c.scope))
 _LAST_LAUNCH = Prepared(lambda: select(func.max(ATTEMPTS.c.started_ms)))
 _LAST_FIRING = Prepared(
@@ -136,6 +144,11 @@ def breakers_of(conn: Connection, scopes: Sequence[str]) -> tuple[Breaker, ...]:
     asked = {f"scope_{n}": scopes[n % len(scopes)] for n in range(_MOST_SCOPES)}
     found = {row["scope"]: mapping.to_breaker(row) for row in _BREAKERS_OF.rows(conn, asked)}
     return tuple(found.get(scope, Breaker(scope=scope)) for scope in scopes)
+
+
+def has_unsent(conn: Connection) -> bool:
+    """Tell whether a text waits for its turn, or was under way when it was last heard of."""
+    return bool(_UNSENT.rows(conn))
 
 
 def agent_windows(conn: Connection) -> tuple[AgentWindow, ...]:
