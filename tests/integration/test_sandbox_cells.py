@@ -6,6 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,8 +23,8 @@ from tests.support.tree import ROOT
 from tests.support.wait import wait_until
 
 MARK = "T-1-a1-00000001"
-# Leaves a group with a process of a cleared environment in it behind, as a runner does that is killed.
-DIES = """
+# Has a group with a process of a cleared environment in it, and leaves it behind as a runner does that is killed.
+MAKES = """
 import os, subprocess, sys
 from autopilot.runner.sandbox.bounds import Bounds
 from autopilot.runner.sandbox.cells import Cells
@@ -30,6 +32,7 @@ cell = Cells.open({mark!r}).make(Bounds())
 left = subprocess.Popen(["sleep", "100"], env={{}}, start_new_session=True, stdout=-3, stderr=-3)
 cell.group.take(left.pid)
 print(left.pid, cell.group.path, flush=True)
+sys.stdin.read()
 os._exit(0)
 """
 
@@ -42,17 +45,17 @@ def cells() -> Cells:
     return found
 
 
-def left_behind(mark: str) -> tuple[int, Path]:
-    """Let a maker of groups die, and give whom it leaves in one."""
-    done = subprocess.run(
-        [sys.executable, "-c", DIES.format(mark=mark)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        capture_output=True,
-        text=True,
-        check=True,
+@contextmanager
+def made(mark: str) -> Iterator[tuple[int, Path]]:
+    """Let somebody else make a group, who dies at the end of the block, and give whom it has in it."""
+    argv, env = (
+        [sys.executable, "-c", MAKES.format(mark=mark)],
+        {**os.environ, "PYTHONPATH": str(ROOT / "src")},
     )
-    pid, _, place = done.stdout.strip().partition(" ")
-    return int(pid), Path(place)
+    with subprocess.Popen(argv, env=env, stdin=-1, stdout=-1, text=True) as maker:
+        assert maker.stdout is not None
+        pid, _, place = maker.stdout.readline().strip().partition(" ")
+        yield int(pid), Path(place)
 
 
 def is_alive(pid: int) -> bool:
@@ -75,19 +78,21 @@ def test_a_cell_is_named_after_its_run_and_is_gone_with_its_members(cells: Cells
     wait_until(cell.group.remove, 10, "it is empty")
 
 
-def test_what_a_dead_run_left_in_a_cell_is_found_by_the_runs_mark(cells: Cells) -> None:
-    pid, place = left_behind(MARK)
-    assert is_alive(pid)
-    kill_tree(NOBODY, grace_s=0.0, clock=SystemClock(), marker="T-2-a1-00000001")
-    assert is_alive(pid)
-    kill_tree(NOBODY, grace_s=0.0, clock=SystemClock(), marker=MARK)
-    wait_until(lambda: not is_alive(pid), 10, "it is gone")
-    Group(place).remove()
+def test_what_is_in_a_runs_cell_is_found_by_the_runs_mark(cells: Cells) -> None:
+    # Its maker lives: whoever else makes groups now would end and remove what a dead one had left.
+    with made(MARK) as (pid, place):
+        assert is_alive(pid)
+        kill_tree(NOBODY, grace_s=0.0, clock=SystemClock(), marker="T-2-a1-00000001")
+        assert is_alive(pid)
+        kill_tree(NOBODY, grace_s=0.0, clock=SystemClock(), marker=MARK)
+        wait_until(lambda: not is_alive(pid), 10, "it is gone")
+        Group(place).remove()
     assert cells.base.path.exists()
 
 
 def test_the_next_who_makes_groups_ends_and_removes_what_a_dead_one_left(cells: Cells) -> None:
-    pid, place = left_behind("T-9-a1-00000009")
+    with made("T-9-a1-00000009") as (pid, place):
+        assert is_alive(pid)
     living = cells.make(Bounds())
     assert living is not None
     wait_until(lambda: Cells.open("") and not place.exists(), 10, "it is removed")

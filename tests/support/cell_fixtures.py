@@ -47,7 +47,7 @@ class Silent(GuardService):
 def silent_guard(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The guard says nothing to `touch hung`."""
     Silent.over.clear()
-    monkeypatch.setattr("autopilot.runner.sentry.GuardService", Silent)
+    monkeypatch.setattr("autopilot.runner.guard.service.GuardService", Silent)
     yield
     Silent.over.set()
 

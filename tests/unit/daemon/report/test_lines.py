@@ -55,7 +55,8 @@ def test_what_opens_the_queue_reaches_out_or_tries_something_is_not_asked(
 def test_every_other_line_is_asked(tmp_path: Path) -> None:
     assert {name for name, probe in probes(tmp_path).items() if lines.is_asked(probe)} == {
         *("agent claude", "channels", "clock", "configuration", "credential web", "credentials", "daemon"),
-        *("git", "guard", "identity", "installations", "key of claude", "limits", "logs", "notification"),
+        *("git", "guard", "identity", "installations", "key of claude", "lid", "limits", "logs"),
+        "notification",
         *("own account", "power", "programs", "room", "sandbox", "service", "sign-in of claude"),
         *("sleep lock", "sqlite", "time zone", "units"),
     }
