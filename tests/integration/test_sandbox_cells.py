@@ -23,7 +23,7 @@ from tests.support.tree import ROOT
 from tests.support.wait import wait_until
 
 MARK = "T-1-a1-00000001"
-# Has a group with a process of a cleared environment in it, and leaves it behind as a runner does that is killed.
+# Has a group with a process of a cleared environment in it, and leaves it as a runner does that is killed.
 MAKES = """
 import os, subprocess, sys
 from autopilot.runner.sandbox.bounds import Bounds

@@ -5,17 +5,25 @@ Must not weigh reasons: the claim checks again in its own transaction, and names
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from autopilot.daemon import running, transitions
 from autopilot.daemon.store import steps
 from autopilot.daemon.store.rows import ClaimRefused
-from autopilot.schemas.errors import StaleTransitionError
+from autopilot.runner.agents.registry import own_variables
+from autopilot.schemas.errors import ConfigError, StaleTransitionError
 from autopilot.schemas.ticket import Hold
 
 if TYPE_CHECKING:
     from autopilot.daemon.admission import Demand
     from autopilot.daemon.shop import Shop
+
+
+def get_ready(shop: Shop, chosen: Demand) -> None:
+    """Import what its launch takes of its agent, before anything is claimed: it may not be there."""
+    with suppress(ConfigError):  # the start itself tells of it
+        own_variables(shop.settings.agent(chosen.agent))
 
 
 def start(shop: Shop, chosen: Demand, refused: list[Hold]) -> None:

@@ -39,9 +39,12 @@ def is_fatal(error: BaseException) -> bool:
 
 
 def is_for_later(error: BaseException) -> bool:
-    """Tell whether the machine was short of something, which is no fault of the ticket it met."""
+    """Tell whether the machine was short of something, which is no fault of the ticket it met.
+
+    So is a part of ours that cannot be imported: the program was replaced, or is being, under the daemon.
+    """
     is_named = isinstance(error, AutopilotError) and error.code in _LATER
-    return is_named or isinstance(error, MemoryError)
+    return is_named or isinstance(error, MemoryError | ImportError)
 
 
 class Complaints:

@@ -75,6 +75,7 @@ def launch_all(shop: Shop, *, guard: Guard, skip: Iterable[str] = ()) -> Outlook
         asked.add(chosen.ticket.id)
         from autopilot.daemon import claiming  # noqa: PLC0415 - an idle daemon claims nothing
 
+        claiming.get_ready(shop, chosen)
         guard(chosen.ticket, partial(claiming.start, shop, chosen, refused))
 
 

@@ -274,7 +274,7 @@ class Loop:
         reason = f"it could not be handled: {error}" if is_told else f"bug: {error!r}"
         try:
             from autopilot.daemon import setting_apart  # noqa: PLC0415 - as above
-        except (OSError, MemoryError):
+        except (OSError, MemoryError, ImportError):
             return  # the machine is short of something: the next tick meets the fault again
         try:
             setting_apart.park(self._shop, ticket, reason)

@@ -57,6 +57,7 @@ class Vigil:
         self._is_wanted: bool | None = None
         self._ask_ms: int | None = None
         self._is_asked = True
+        self._owes_forgetting = False
 
     def __call__(self, shop: Shop) -> int | None:
         """Start or end it when the switch turned; gives when to look next (UTC epoch ms)."""
@@ -69,16 +70,16 @@ class Vigil:
         is_over = switch.until_ms is not None and switch.until_ms <= now_ms
         is_wanted = switch.is_on and not is_over and shop.settings.awake.enabled
         if is_wanted != self._is_wanted:
-            self._is_wanted = is_wanted
-            if not is_wanted:
-                nights.forget_lock(shop.store, NIGHT)
-            self._follow(self._keeper, shop)
+            self._follow(self._keeper, shop, is_wanted=is_wanted)
         elif self._ask_ms is not None and now_ms >= self._ask_ms:
             if self._is_kept == is_wanted:
-                self._ask_ms = None
                 _tell(self._keeper, shop)
+                self._ask_ms = None
             else:
-                self._follow(self._keeper, shop)
+                self._follow(self._keeper, shop, is_wanted=is_wanted)
+        if self._owes_forgetting:
+            nights.forget_lock(shop.store, NIGHT)
+            self._owes_forgetting = False
         ahead = [moment for moment in (self._ask_ms, switch.until_ms if is_wanted else None) if moment]
         return min(ahead, default=None)
 
@@ -87,10 +88,13 @@ class Vigil:
         if self._keeper is not None and self._is_wanted is not None and self._is_kept is not False:
             _keep(self._keeper, is_wanted=False)
 
-    def _follow(self, keeper: Wakeful, shop: Shop) -> None:
-        """Ask for what is wanted; once more a little later where it was refused."""
-        is_wanted = self._is_wanted is True
+    def _follow(self, keeper: Wakeful, shop: Shop, *, is_wanted: bool) -> None:
+        """Ask for what is wanted; once more a little later where it was refused.
+
+        Nothing is written before it is asked: a disk that is full keeps no machine awake.
+        """
         refusal = _keep(keeper, is_wanted=is_wanted)
+        self._is_wanted, self._owes_forgetting = is_wanted, not is_wanted
         self._is_kept = is_wanted if refusal is None else None
         self._ask_ms = shop.now_ms() + _SETTLED_MS if is_wanted or refusal is not None else None
         if is_wanted and refusal is not None:

@@ -11,7 +11,7 @@ from autopilot.daemon.own_lock import OwnLock
 from autopilot.daemon.store import nights, writes
 from autopilot.daemon.vigil import Vigil
 from autopilot.launchd.launchctl import Launchctl
-from autopilot.schemas.errors import RefusedError
+from autopilot.schemas.errors import RefusedError, TransientError
 from tests.support.clock import FakeClock
 from tests.support.repo_traps import write_script
 from tests.support.shop import Stage
@@ -172,3 +172,28 @@ def test_a_lock_of_our_own_that_is_refused_is_told_in_the_systems_words_and_not_
         (lock,) = nights.locks(conn)
     assert (lock.kind, lock.warning, lock.detail) == ("none", "awake-refused", "Access denied")
     assert asked.read_text() == "x\n"
+
+
+def test_a_disk_that_is_full_when_the_night_ends_keeps_no_machine_awake(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written first could not be, and nobody let the lock go any more."""
+    keeper = Keeper()
+    vigil = Vigil(keeper)
+    writes.turn_on(stage.store, by="test")
+    vigil(stage.shop)
+    writes.turn_off(stage.store, by="test")
+    with monkeypatch.context() as full:
+        full.setattr(nights, "forget_lock", _full)
+        with pytest.raises(TransientError):
+            vigil(stage.shop)
+    assert keeper.asked == [True, False]
+    forgotten: list[str] = []
+    monkeypatch.setattr(nights, "forget_lock", lambda store, name: forgotten.append(name))
+    vigil(stage.shop)
+    vigil(stage.shop)
+    assert (keeper.asked, forgotten) == ([True, False], ["night"])
+
+
+def _full(*_: object) -> None:
+    raise TransientError("database-full", "no room")
