@@ -219,6 +219,20 @@ def test_of_the_gemini_api_only_messages_and_models_are_reached(
         assert google == [(b"x-goog-api-key", REAL.encode()), client]
 
 
+def test_a_length_in_another_spelling_does_not_go_to_the_service() -> None:
+    """A gateway that reads `_` as `-` would see another end of the body, and behind it another request."""
+    known = made(CODEX, {"CODEX_API_KEY": REAL})
+    headers = [
+        *(("Host", "127.0.0.1:3128"), ("Content-Length", "4")),
+        *(("Content_Length", "0"), ("Transfer_Encoding", "chunked")),
+        ("Authorization", f"Bearer {known.words['CODEX_API_KEY']}"),
+    ]
+    judged = known.broker(3128).judge(h11.Request(method="POST", target="/v1/responses", headers=headers))
+    assert isinstance(judged, h11.Request)
+    lengths = [(name, value) for name, value in judged.headers if b"length" in name or b"encoding" in name]
+    assert lengths == [(b"content-length", b"4")]
+
+
 def test_codex_may_say_which_release_asks_for_models() -> None:
     known = made(CODEX, {"CODEX_API_KEY": REAL})
     headers = [("Host", "127.0.0.1:3128"), ("Authorization", f"Bearer {known.words['CODEX_API_KEY']}")]

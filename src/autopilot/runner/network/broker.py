@@ -25,6 +25,8 @@ MAX_BODY_BYTES = 64 * 1024 * 1024
 BETWEEN_US = frozenset(
     {b"connection", b"keep-alive", b"host", b"te", b"trailer", b"upgrade", b"expect", b"alt-svc"}
 )
+_FRAMING = frozenset({b"transfer-encoding", b"content-length"})
+"""In another spelling, which some servers read as this one, they would tell another length of the body."""
 _CREDENTIALS = frozenset(
     {b"authorization", b"x-api-key", b"api-key", b"x-goog-api-key", b"cookie", b"set-cookie"}
 )
@@ -169,12 +171,13 @@ def without_ours(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, by
         for name, value, _ in given
         if name == b"connection"
         for word in value.split(b",")
-    } - {b"transfer-encoding", b"content-length"}
+    } - _FRAMING
     dropped = BETWEEN_US | _CREDENTIALS
     return [
         (name, value)
         for name, value, plain in given
         if plain not in dropped and name not in named and not _is_more_than_said(plain)
+        if plain not in _FRAMING or name == plain
     ]
 
 
