@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -98,7 +99,9 @@ def test_a_machine_that_runs_short_holds_the_queue_until_there_is_room(person: P
 @pytest.mark.covers("G04")
 def test_the_digest_falls_due_once_a_day_also_for_a_daemon_that_was_not_there(person: Person) -> None:
     now = datetime.now(UTC)
-    person.changes(schedule={"timezone": "UTC", "digest_at": f"{now + timedelta(hours=1):%H:%M}"})
+    zone = f"Etc/GMT{now.hour - 12:+d}"  # noon is near, and no midnight between the two times
+    now = now.astimezone(ZoneInfo(zone))
+    person.changes(schedule={"timezone": zone, "digest_at": f"{now + timedelta(hours=1):%H:%M}"})
     person.begins()
     name = person.adds("Mend it")
     assert person.waits(name)["state"] == "published"
