@@ -71,10 +71,11 @@ def _texts(given: object, *, is_patch: bool) -> Iterator[str]:
             yield "\n".join(line for line in given.splitlines() if not line.startswith("-"))
         case str():
             yield given
-        case list():
+        case list() | tuple():
             for each in given:
                 yield from _texts(each, is_patch=is_patch)
         case _ if hasattr(given, "items"):
             for name, value in given.items():
+                yield str(name)
                 if name not in _NOT_WRITTEN:
                     yield from _texts(value, is_patch=is_patch)

@@ -77,3 +77,81 @@ def test_no_credential_is_handed_on_and_no_depth_hides_one() -> None:
     for _ in range(40):
         deep = [deep]
     assert decide(SEARCH, q=deep).code == "input"
+
+
+OUTSIDE = ("../../outside", "/home/me/.bashrc", ".git/hooks/pre-commit", "sub/.env", "package.json")
+
+
+@pytest.mark.covers("I01")
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_a_path_counts_wherever_it_stands_below_a_name_that_says_so(path: str) -> None:
+    for given in (
+        {"files": {path: "x\n"}},
+        {"files": {path: {"content": "x\n", "mode": "0644"}}},
+        {"files": [{path: "x"}]},
+        {"files": [{"name": path, "content": "x"}]},
+        {"path": {"value": path}},
+        {"path": {"value": {"of": [path]}}},
+        {"paths": [{"item": {"text": path}}]},
+        {"file": {"as": f"my folder/../{path}"}}
+        if "/" in path[1:] and path[0] != "/"
+        else {"file": {"as": path}},
+    ):
+        assert not decide(WRITE, **given).allowed, given
+        assert decide(READ, **given).allowed == (path == "package.json"), given
+
+
+@pytest.mark.parametrize("path", [each for each in OUTSIDE if "/" in each])
+def test_a_word_that_may_be_a_path_counts_from_above_and_as_a_name(path: str) -> None:
+    for given in ({"target": {path: "x"}}, {"destination": {"value": path}}, {"output": [{"as": path}]}):
+        assert not decide(WRITE, **given).allowed, given
+
+
+@pytest.mark.covers("I01")
+def test_a_whole_path_counts_by_any_name() -> None:
+    for key in ("document", "q", "item", "library", "route"):
+        for path in (
+            "/etc/passwd",
+            "/home/me/.ssh/id_rsa",
+            "/proc/self/environ",
+            " /etc/passwd",
+            "/w/T-1/.env",
+        ):
+            assert not decide(READ, **{key: path}).allowed, (key, path)
+            assert not decide(SEARCH, **{key: {path: 1}}).allowed, (key, path)
+    assert decide(READ, document="/w/T-1/src/a.py").allowed
+    assert decide(SEARCH, q="/ is the root, /etc/passwd a file").allowed
+
+
+def test_an_address_counts_below_a_name_that_says_so() -> None:
+    for given in (
+        {"url": {"value": "evil.example/x"}},
+        {"links": [{"to_open": ["evil.example"]}]},
+        {"urls": {"evil.example": 1}},
+        {"q": {"https://evil.example": 1}},
+    ):
+        assert not decide(FETCH, **given).allowed, given
+    assert decide(
+        FETCH, link={"url": "https://docs.python.org/3/", "title": "the docs", "rel": "next"}
+    ).allowed
+
+
+def test_what_files_are_to_hold_is_no_path_and_their_names_are_remembered() -> None:
+    code = "#!/usr/bin/env python3\nprint('a\\n')\n"
+    by_name = decide(
+        WRITE, files={"src/a.py": code, "src/url.py": code, "Makefile": "all:\n\tcc a.c\n", "e": ""}
+    )
+    assert by_name.allowed
+    assert by_name.writes == {"/w/T-1/src/a.py", "/w/T-1/src/url.py", "/w/T-1/Makefile", "/w/T-1/e"}
+    listed = decide(
+        WRITE, files=[{"path": "src/a.py", "content": code}, {"name": "b", "content": "a word of it."}]
+    )
+    assert listed.allowed
+    assert {"/w/T-1/src/a.py", "/w/T-1/b"} <= listed.writes
+
+
+def test_no_name_hides_a_credential() -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    assert decide(SEARCH, q={token: "x"}).code == "secret"
+    assert decide(WRITE, files={f"notes/{token}.txt": "x\n"}).code == "secret"
+    assert decide(SEARCH, description={"cwd": "x"}, q=[{"a": {token: 1}}]).code == "secret"
