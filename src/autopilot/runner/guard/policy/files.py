@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, same
+from autopilot.runner.guard.policy.kinds import read
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -100,20 +101,55 @@ _TAR_TAKE = (
 )
 
 
+_TAR_VALUES = frozenset("fC")
+
+
 def _tar(call: Call) -> None:
     args = call.args
     if args and not args[0].text.startswith("-"):
-        args = (Word(f"-{args[0].text}"), *args[1:])  # tar's oldest style has no dash
+        args = _with_dashes(args)
     call = call._replace(args=args)
     words = [word.text for word in args if word.text.startswith("-")]
     letters = "".join(word for word in words if not word.startswith("--"))
     if "--list" in words or "t" in letters:
         Form(_TAR_READ, "text*").read(call)
     elif "--create" in words or "c" in letters:
-        Form(_TAR_MAKE, "read+").read(call)
+        _pack(call)
     else:
         given = Form(_TAR_TAKE, "text*").read(call)
         _unpack_below_tmp(call, given.values("-C", "--directory"))
+
+
+def _with_dashes(args: tuple[Word, ...]) -> tuple[Word, ...]:
+    """Write tar's oldest style with dashes: its letters take their values in turn from the words behind it."""
+    given: list[Word] = []
+    rest = list(args[1:])
+    for letter in args[0].text:
+        given.append(Word(f"-{letter}"))
+        if letter in _TAR_VALUES and rest:
+            given.append(rest.pop(0))
+    return (*given, *rest)
+
+
+def _pack(call: Call) -> None:
+    """Judge what is packed in the folder to which tar goes before it looks for it; the archive lies here."""
+    given = Form(_TAR_MAKE, "text+").read(call)
+    folders = given.values("-C", "--directory")
+    ahead = Form(_TAR_MAKE, "text+", stops=True).read(call).values("-C", "--directory")
+    # Behind `--` too: bsdtar takes -C for a change of folder wherever it stands among the names.
+    odd = any(word.text.startswith("-C") for word in given.operands)
+    if len(folders) > 1 or ahead != folders or odd:
+        raise Refused("tar-folder", "one -C FOLDER, before what is packed: tar -cf x.tar -C dist .")
+    for word in given.operands:
+        read(call.act, _below(folders[0], word) if folders else word)
+
+
+def _below(folder: Word, word: Word) -> Word:
+    """Name a file by the folder from which its name is read."""
+    if folder.pattern is not None or word.text.startswith("@"):
+        raise Refused("tar-folder", f"-C {folder.text} {word.text}: a folder and files, named plainly")
+    pattern = None if word.pattern is None else posixpath.join(folder.text, word.pattern)
+    return Word(posixpath.join(folder.text, word.text), pattern, word.is_computed)
 
 
 def _unzip(call: Call) -> None:
