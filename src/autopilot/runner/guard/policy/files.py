@@ -121,7 +121,7 @@ def _tar(call: Call) -> None:
 
 
 def _with_dashes(args: tuple[Word, ...]) -> tuple[Word, ...]:
-    """Write tar's oldest style with dashes: its letters take their values in turn from the words behind it."""
+    """Write tar's oldest style with dashes: its letters take their values in turn from what is behind it."""
     given: list[Word] = []
     rest = list(args[1:])
     for letter in args[0].text:

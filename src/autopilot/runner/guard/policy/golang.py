@@ -6,6 +6,7 @@ Source: `go help build`, `go help test`.
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ _BOOL = "[={true|false}]"
 _BUILD = (
     f"-v{_BOOL} -x{_BOOL} -n -a -race{_BOOL} -msan -cover -trimpath -tags=word "
     f"-mod={{readonly|vendor}} -ldflags=ldflags -gcflags=gcflags "
-    f"-p=number -C=read -buildvcs{_BOOL} -json -asan"
+    f"-p=number -buildvcs{_BOOL} -json -asan"
 )
 _TEST = (
     f"{_BUILD} -run=text -count=number -short{_BOOL} -timeout=word -bench=text -benchmem "
@@ -113,6 +114,27 @@ _GO: Mapping[str, Policy] = MappingProxyType(
 )
 
 
+_LIST = "what go does in a run; go generate executes what the run wrote"
+_MOVED = re.compile(r"--?C(=.*)?", re.DOTALL)
+
+
+def _go(call: Call) -> None:
+    """Judge go; a -C stands first behind the subcommand, and all else is read from its folder.
+
+    Source: `go help build`, -C dir.
+    """
+    words = call.args
+    found = _MOVED.fullmatch(words[1].text) if len(words) > 1 else None
+    if found is not None:
+        is_joined = found[1] is not None
+        if not is_joined and len(words) == 2:
+            raise Refused("value-missing", "go -C needs a folder")
+        folder = words[1].tail(words[1].text.index("=") + 1) if is_joined else words[2]
+        args = (words[0], *words[2 if is_joined else 3 :])
+        call = call._replace(args=args, act=call.act.moved(folder))
+    one_of(_GO, _LIST)(call)
+
+
 def _gotestsum(call: Call) -> None:
     texts = [word.text for word in call.args]
     cut = texts.index("--") if "--" in texts else len(texts)
@@ -132,7 +154,7 @@ def _gofmt(call: Call) -> None:
 
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
-        "go": one_of(_GO, "what go does in a run; go generate executes what the run wrote"),
+        "go": _go,
         "gofmt": _gofmt,
         "goimports": _gofmt,
         "gotestsum": _gotestsum,
