@@ -5,10 +5,13 @@ Must not accept orders that the run wrote itself, a program for the tool to run,
 
 from __future__ import annotations
 
+import posixpath
 import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.names import is_one_of
 from autopilot.runner.guard.policy.cargo import PROGRAMS as CARGO
 from autopilot.runner.guard.policy.compilers import PROGRAMS as COMPILERS
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
@@ -18,7 +21,7 @@ from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _MAKE = Form(
     "-kBnsqi -j[:number] -C:read -O[:word] --jobs[=number] --keep-going --always-make --dry-run "
@@ -36,9 +39,11 @@ _SETTING = re.compile(
 
 def _make(call: Call) -> None:
     given = _MAKE.read(call)
+    act = call.act
+    act.unchanged(_MAKEFILES, call.name)
     for folder in given.values("-C", "--directory"):
-        call.act.moved(folder).unchanged(_MAKEFILES, call.name)
-    call.act.unchanged(_MAKEFILES, call.name)
+        act = act.moved(folder)  # several lead on from one another: make(1)
+        act.unchanged(_MAKEFILES, call.name)
     for word in given.operands:
         is_setting = "=" in word.text
         shape = _SETTING if is_setting else _TARGET
@@ -54,12 +59,56 @@ def _make(call: Call) -> None:
 _MAKEFILES = ("makefile", "gnumakefile", "*.mk")
 
 
-def _built_by(form: Form, *files: str) -> Policy:
-    """Judge by a row, and insist that the tool's own file is the base commit's."""
+def _built_by(policy: Policy, *files: str) -> Policy:
+    """Judge by a policy, and insist that the tool's own file is the base commit's."""
 
     def judge(call: Call) -> None:
         call.act.unchanged(files, call.name)
-        form.read(call)
+        policy(call)
+
+    return judge
+
+
+# What a generator makes anew in a folder of its own, and a builder then obeys.
+_NINJA_FILES = ("*.ninja",)
+_CTEST_FILES = ("*.cmake", "ctestcustom.ctest", "dartconfiguration.tcl")
+_CMAKE_BUILT = (*_NINJA_FILES, *_CTEST_FILES, *_MAKEFILES, "*.make", "cmakecache.txt")
+_MESON_BUILT = (*_NINJA_FILES, "coredata.dat", "build.dat", "meson_test_setup.dat")
+_PRESETS = ("cmakepresets.json", "cmakeuserpresets.json")
+
+
+def _unwritten(call: Call, names: Sequence[str], *folders: Word) -> None:
+    """Take what a generator made in these folders, or here, but not what the run wrote in its place.
+
+    Raises:
+        Refused: the run wrote such a file, or brought a folder in which one may lie.
+    """
+    act = call.act
+    known = {posixpath.basename(path) for path in act.written | act.writes}
+    places = [
+        posixpath.normpath(posixpath.join(here, word.text))
+        for here in act.folders
+        for word in (Word("."), *folders)
+    ]
+    plain = [name.replace("*", "x") for name in names]
+    brought = {name for name in plain for place in places if act.is_written(posixpath.join(place, name))}
+    for name in sorted(known | brought):
+        if is_one_of(name, names):
+            raise Refused(
+                "build-file-changed",
+                f"this run wrote what tells {call.name} what to run; let the generator make it anew in a "
+                "folder of its own, or use the own test runner",
+            )
+
+
+def _generated(form: Form, names: Sequence[str]) -> Policy:
+    """Judge by a row, and insist that what the folder of the build holds was generated."""
+
+    def judge(call: Call) -> None:
+        given = form.read(call)
+        _unwritten(call, names, *given.values("-C", "--test-dir"))
+        if given.has("--preset"):
+            call.act.unchanged(_PRESETS, call.name)
 
     return judge
 
@@ -67,6 +116,9 @@ def _built_by(form: Form, *files: str) -> Policy:
 def _cmake(call: Call) -> None:
     call.act.unchanged(("cmakelists.txt", "*.cmake"), call.name)
     words = {word.text for word in call.args}
+    if any(word.text.startswith("--preset") for word in call.args):
+        call.act.unchanged(_PRESETS, call.name)
+    _unwritten(call, _CMAKE_BUILT)
     if "--build" in words and any(word.text.startswith("--preset") for word in call.args):
         Form("-v -j[:number] --build --preset=word -t:word --verbose --parallel[=number]", "").read(call)
     elif "--build" in words:
@@ -75,6 +127,7 @@ def _cmake(call: Call) -> None:
             "--verbose --clean-first",
             "number?",
         ).read(call)
+        _unwritten(call, _CMAKE_BUILT, *built.values("--build"))
         for word in built.values("-t", "--target"):
             check_task("cmake --target", word)
     elif "--version" in words and len(words) == 1:
@@ -174,9 +227,12 @@ _MESON_FILES = ("meson.build", "meson_options.txt", "meson.options")
 _MESON = one_of(
     {
         "setup": _built_by(Form("--buildtype=word --wipe --reconfigure", "write"), *_MESON_FILES),
-        "compile": _built_by(Form("-C:write -j:number -v", "word*"), *_MESON_FILES),
+        "compile": _built_by(_generated(Form("-C:write -j:number -v", "word*"), _MESON_BUILT), *_MESON_FILES),
         "test": _built_by(
-            Form("-C:write -v --print-errorlogs --suite=word --no-rebuild", "word*"), *_MESON_FILES
+            _generated(
+                Form("-C:write -v --print-errorlogs --suite=word --no-rebuild", "word*"), _MESON_BUILT
+            ),
+            *_MESON_FILES,
         ),
     },
     "meson in a run",
@@ -210,13 +266,16 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         **GO,
         **CARGO,
         **same(_make, "make", "gmake"),
-        "ninja": _built_by(Form("-v -C:write -j:number -k:number -n --version", "word*")),
+        "ninja": _generated(Form("-v -C:write -j:number -k:number -n --version", "word*"), _NINJA_FILES),
         "cmake": _cmake,
-        "ctest": Form(
-            "-VQN -j[:number] -R:text -E:text -L:text --output-on-failure --test-dir=read "
-            "--rerun-failed --timeout=number --progress --verbose -C:word --build-config=word "
-            "--parallel[=number] --preset=word",
-            "",
+        "ctest": _generated(
+            Form(
+                "-VQN -j[:number] -R:text -E:text -L:text --output-on-failure --test-dir=read "
+                "--rerun-failed --timeout=number --progress --verbose -C:word --build-config=word "
+                "--parallel[=number] --preset=word",
+                "",
+            ),
+            _CTEST_FILES,
         ),
         "meson": _MESON,
         **same(_bazel, "bazel", "bazelisk"),

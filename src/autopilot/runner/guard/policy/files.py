@@ -200,13 +200,24 @@ def _one_file(call: Call) -> None:
     (_SHOWN if shows else _ONE_FILE).read(call)
 
 
+def _removed(form: Form) -> Policy:
+    """Judge what takes folders away: of one that is gone, nothing in it was brought by the run."""
+
+    def judge(call: Call) -> None:
+        before = set(call.act.writes)
+        form.read(call)
+        call.act.writes -= {path for path in call.act.writes - before if path.endswith("/")}
+
+    return judge
+
+
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         "mkdir": Form("-pv -m:number --parents --verbose", "write+"),
         "touch": Form("-acm -d:text --date=text --no-create", "write+"),
         "tee": Form("-ai --append", "write*"),
-        "rm": Form("-rRfvdI --recursive --force --verbose --dir", "tree+"),
-        "rmdir": Form("-pv --parents --ignore-fail-on-non-empty", "tree+"),
+        "rm": _removed(Form("-rRfvdI --recursive --force --verbose --dir", "tree+")),
+        "rmdir": _removed(Form("-pv --parents --ignore-fail-on-non-empty", "tree+")),
         "cp": _cp,
         "mv": _mv,
         "ln": _ln,
