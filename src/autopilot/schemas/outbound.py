@@ -41,7 +41,8 @@ class Rule:
     """One thing that may not leave, how it is found, and what stands in its place."""
 
     name: str
-    pattern: re.Pattern[str]
+    pattern: str
+    """Compiled when it is first looked for."""
     replacement: str | Callable[[re.Match[str]], str]
 
 
@@ -59,16 +60,16 @@ def _decoded(match: re.Match[str]) -> str:
 
 
 RULES = (
-    Rule("control, bidi or invisible character", re.compile(f"[{_INVISIBLE}]"), ""),
+    Rule("control, bidi or invisible character", f"[{_INVISIBLE}]", ""),
     Rule(
         "character written as an entity",
-        re.compile(r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|num|colon|sol|NewLine|Tab);?"),
+        r"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|commat|num|colon|sol|NewLine|Tab);?",
         _decoded,
     ),
     Rule("attribution to a machine", CREDIT_LINE, ""),
     Rule(
         "absolute path of this machine",
-        re.compile(
+        (
             r"(?<![\w./:~-])(?:file://)?(?:/(?:home|Users|root|tmp|var/(?:folders|tmp)|private/(?:tmp|var))"
             r"(?:/[^\s'\"`)\]>,;|]*|(?![\w-]))|[A-Za-z]:\\Users\\[^\s'\"`)\]>,;|]*)"
         ),
@@ -76,15 +77,13 @@ RULES = (
     ),
     Rule(
         "keyword that closes an issue",
-        re.compile(rf"(?i)\b(?:{_CLOSING})\b[*_~`]*[\s:]*(?=[*_~`\[(<]*(?:{_REFERENCE}))"),
+        rf"(?i)\b(?:{_CLOSING})\b[*_~`]*[\s:]*(?=[*_~`\[(<]*(?:{_REFERENCE}))",
         "Ref: ",
     ),
-    Rule("mention of a person or team", re.compile(r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])"), "@ "),
+    Rule("mention of a person or team", r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])", "@ "),
     Rule(
         "HTML that hides text",
-        re.compile(
-            r"(?i)<(?=!|\?|/?(?:details|summary|script|style|iframe|textarea|title|template|xmp|plaintext)\b)"
-        ),
+        r"(?i)<(?=!|\?|/?(?:details|summary|script|style|iframe|textarea|title|template|xmp|plaintext)\b)",
         "< ",
     ),
 )
@@ -106,7 +105,7 @@ def clean(text: str, *, roots: Iterable[str] = ()) -> Cleaned:
     for _ in range(_MAX_PASSES):  # one rule's work may bring out what another looks for
         before = plain
         for rule in rules:
-            plain, count = rule.pattern.subn(rule.replacement, plain)
+            plain, count = re.subn(rule.pattern, rule.replacement, plain)
             counts[rule.name] = counts.get(rule.name, 0) + count
         if plain == before:
             break
@@ -120,7 +119,7 @@ def clean_line(text: str, *, roots: Iterable[str] = ()) -> str:
 
 def faults(text: str, *, roots: Iterable[str] = ()) -> tuple[str, ...]:
     """Name each rule that text breaks; for text that cannot be changed any more."""
-    return tuple(rule.name for rule in (*_root_rules(roots), *RULES) if rule.pattern.search(text))
+    return tuple(rule.name for rule in (*_root_rules(roots), *RULES) if re.search(rule.pattern, text))
 
 
 def _root_rules(roots: Iterable[str]) -> tuple[Rule, ...]:
@@ -128,7 +127,7 @@ def _root_rules(roots: Iterable[str]) -> tuple[Rule, ...]:
     return tuple(
         Rule(
             "absolute path of this machine",
-            re.compile(rf"(?<![\w.-]){re.escape(root)}(?:/[^\s'\"`)\]>,;|]*|(?![\w-]))"),
+            rf"(?<![\w.-]){re.escape(root)}(?:/[^\s'\"`)\]>,;|]*|(?![\w-]))",
             "[local path]",
         )
         for root in longest_first

@@ -13,6 +13,7 @@ from autopilot.config import logs
 from autopilot.config.clock import SystemClock
 from autopilot.config.load import load
 from autopilot.config.paths import Paths
+from autopilot.config.private import keep_private
 from autopilot.daemon.desk import Desk
 from autopilot.daemon.gc.sweep import step_back, sweep, tidy
 from autopilot.daemon.store.engine import open_store
@@ -47,4 +48,5 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
+    keep_private()
     raise SystemExit(main(sys.argv[1:]))
