@@ -9,7 +9,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,6 +62,8 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
     Returns:
         0 whenever the result was written; 78 when the file is no specification.
     """
+    import traceback
+
     from pydantic import ValidationError
 
     from autopilot.runner import pipeline

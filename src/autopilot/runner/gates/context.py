@@ -11,12 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from autopilot.runner.network.plan import restore_policy
 from autopilot.runner.sandbox.confinement import Confinement
 from autopilot.runner.sandbox.door import run_inside
-from autopilot.runner.stacks.registry_hosts import registry_places
 from autopilot.runner.stacks.stack import Place
-from autopilot.runner.way_out import way_out
 from autopilot.schemas.events import Event
 from autopilot.schemas.network import NetworkSpec
 
@@ -112,6 +109,11 @@ class GateContext:
             SandboxError: the sandbox did not come up; it says nothing about the commit.
             ConfigError: the host's own proxy cannot be spoken to.
         """
+        # Many a commit has nothing to restore: no way out is needed then.
+        from autopilot.runner.network.plan import restore_policy  # noqa: PLC0415 - see above
+        from autopilot.runner.stacks.registry_hosts import registry_places  # noqa: PLC0415 - as above
+        from autopilot.runner.way_out import way_out  # noqa: PLC0415 - as above
+
         home = self.scratch / SETUP_HOME
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         room = replace(
