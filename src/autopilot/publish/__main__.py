@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
+from autopilot.config.heap import loading
 from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
 from autopilot.config.private import keep_private
@@ -91,8 +92,9 @@ def _taken(kind: type[Spec], spec_file: Path) -> Spec:
 
 
 def _publish(spec_file: Path, clock: Clock) -> None:
-    from autopilot.publish.progress import Progress
-    from autopilot.schemas.publication import PublishSpec
+    with loading():
+        from autopilot.publish.progress import Progress
+        from autopilot.schemas.publication import PublishSpec
 
     spec = _taken(PublishSpec, spec_file)
     run(spec, Progress(spec_file.parent / PUBLISH_EVENTS_FILE, clock, spec.id), clock)
@@ -100,8 +102,9 @@ def _publish(spec_file: Path, clock: Clock) -> None:
 
 def _ask(spec_file: Path, clock: Clock) -> None:
     """Ask what became of pull requests; raises as `_answer`."""
-    from autopilot.publish import inquiry
-    from autopilot.schemas.publication import PullStateSpec
+    with loading():
+        from autopilot.publish import inquiry
+        from autopilot.schemas.publication import PullStateSpec
 
     spec = _taken(PullStateSpec, spec_file)
     _answer(
@@ -113,8 +116,9 @@ def _ask(spec_file: Path, clock: Clock) -> None:
 
 def _try(spec_file: Path, clock: Clock) -> None:
     """Try whether we could push; raises as `_answer`."""
-    from autopilot.publish import trial
-    from autopilot.schemas.publication import PushTrialSpec
+    with loading():
+        from autopilot.publish import trial
+        from autopilot.schemas.publication import PushTrialSpec
 
     spec = _taken(PushTrialSpec, spec_file)
     _answer(
@@ -126,8 +130,9 @@ def _try(spec_file: Path, clock: Clock) -> None:
 
 def _deliver(spec_file: Path, clock: Clock) -> None:
     """Let a text out; raises as `_answer`, and where the report cannot be written the mark tells."""
-    from autopilot.publish import delivery
-    from autopilot.schemas.delivery import DeliverySpec
+    with loading():
+        from autopilot.publish import delivery
+        from autopilot.schemas.delivery import DeliverySpec
 
     spec = _taken(DeliverySpec, spec_file)
     _answer(
@@ -166,8 +171,9 @@ def _answer(spec: Question, act: Callable[[Path], Record], broken: Callable[[str
 
 def _check(spec_file: Path, clock: Clock) -> None:
     """Look at a forge; raises as `_answer`."""
-    from autopilot.publish import forge_check
-    from autopilot.schemas.publication import ForgeCheckSpec
+    with loading():
+        from autopilot.publish import forge_check
+        from autopilot.schemas.publication import ForgeCheckSpec
 
     spec = _taken(ForgeCheckSpec, spec_file)
     _answer(spec, lambda folder: forge_check.look(spec, clock=clock, folder=folder), _unanswered)
@@ -175,8 +181,9 @@ def _check(spec_file: Path, clock: Clock) -> None:
 
 def _read(spec_file: Path, clock: Clock) -> None:
     """Read an issue; raises as `_answer`."""
-    from autopilot.publish import tracker_questions
-    from autopilot.schemas.tracking import IssueSpec
+    with loading():
+        from autopilot.publish import tracker_questions
+        from autopilot.schemas.tracking import IssueSpec
 
     spec = _taken(IssueSpec, spec_file)
     _answer(
@@ -188,8 +195,9 @@ def _read(spec_file: Path, clock: Clock) -> None:
 
 def _reach(spec_file: Path, clock: Clock) -> None:
     """Look at a tracker's credential; raises as `_answer`."""
-    from autopilot.publish import tracker_questions
-    from autopilot.schemas.tracking import TrackerCheckSpec
+    with loading():
+        from autopilot.publish import tracker_questions
+        from autopilot.schemas.tracking import TrackerCheckSpec
 
     spec = _taken(TrackerCheckSpec, spec_file)
     _answer(spec, lambda folder: tracker_questions.look(spec, clock=clock, folder=folder), _unanswered)
@@ -216,8 +224,8 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
         OSError: the verdict cannot be written.
     """
     try:
-        from autopilot.publish.publisher import publish
-
+        with loading():
+            from autopilot.publish.publisher import publish
         _watch_lease(spec, clock)
         with workspace(spec.workdir) as folder:
             verdict = publish(_context(spec, progress, clock, folder))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
+from autopilot.config.heap import loading
 from autopilot.config.lease import LeaseWatch
 from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
@@ -41,7 +42,8 @@ def main(argv: Sequence[str]) -> int:
             case ["run", spec]:
                 return run(Path(spec), clock, stop_on_signals())
             case ["verify", spec, result]:
-                from autopilot.runner import verify
+                with loading():
+                    from autopilot.runner import verify
 
                 return verify.main(Path(spec), Path(result), clock)
             case ["bounds"]:
@@ -62,14 +64,15 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
     Returns:
         0 whenever the result was written; 78 when the file is no specification.
     """
-    import traceback
+    with loading():
+        import traceback
 
-    from pydantic import ValidationError
+        from pydantic import ValidationError
 
-    from autopilot.runner import pipeline
-    from autopilot.runner.notebook import Notebook
-    from autopilot.runner.outbox import Outbox
-    from autopilot.schemas.run import RunSpec
+        from autopilot.runner import pipeline
+        from autopilot.runner.notebook import Notebook
+        from autopilot.runner.outbox import Outbox
+        from autopilot.schemas.run import RunSpec
 
     try:
         spec = RunSpec.model_validate_json(spec_path.read_bytes())

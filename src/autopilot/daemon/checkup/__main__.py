@@ -12,15 +12,18 @@ from pathlib import Path
 
 from autopilot.config.atomic import write_atomically
 from autopilot.config.clock import SystemClock
+from autopilot.config.heap import loading
 from autopilot.config.paths import find_paths
 from autopilot.config.private import keep_private
-from autopilot.daemon.checkup.everything import check_all
-from autopilot.daemon.checkup.probe import Purpose
-from autopilot.schemas.checkup import Checkup
 
 
 def main(report: Path) -> None:
     """Look, and write down what was seen."""
+    with loading():
+        from autopilot.daemon.checkup.everything import check_all
+        from autopilot.daemon.checkup.probe import Purpose
+        from autopilot.schemas.checkup import Checkup
+
     found = check_all(find_paths(), SystemClock(), purpose=Purpose.TICK)
     write_atomically(report, Checkup.of(found).model_dump_json().encode())
 

@@ -9,14 +9,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.config import logs
 from autopilot.config.clock import SystemClock
-from autopilot.config.load import load
+from autopilot.config.heap import loading
 from autopilot.config.paths import Paths
 from autopilot.config.private import keep_private
-from autopilot.daemon.desk import Desk
-from autopilot.daemon.gc.sweep import step_back, sweep, tidy
-from autopilot.daemon.store.engine import open_store
 from autopilot.schemas.errors import AutopilotError, ExitCode
 
 if TYPE_CHECKING:
@@ -25,6 +21,13 @@ if TYPE_CHECKING:
 
 def main(argv: Sequence[str]) -> int:
     """Clean up; what could not be done is in the log and in the report."""
+    with loading():
+        from autopilot.config import logs
+        from autopilot.config.load import load
+        from autopilot.daemon.desk import Desk
+        from autopilot.daemon.gc.sweep import step_back, sweep, tidy
+        from autopilot.daemon.store.engine import open_store
+
     what, state, config_file, log_folder = argv
     step_back()
     clock = SystemClock()
