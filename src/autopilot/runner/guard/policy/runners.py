@@ -43,14 +43,23 @@ def _script(options: str) -> Policy:
 
 
 _CLJ = re.compile(r"-[MX]((?::[A-Za-z0-9_-]+)+)")
+_CLJ_RUNNERS = frozenset({"kaocha", "eftest", "clj-kondo", "cljfmt", "eastwood", "kibit", "cloverage"})
+_CLJ_SETTINGS = frozenset({"dev"})
 
 
 def _clj(call: Call) -> None:
-    """Judge `clj -M:test`: aliases of deps.edn whose names say that they test."""
+    """Judge `clj -M:test`: aliases of deps.edn that test, of which the last is the one that is started.
+
+    Where it says nothing of what to start, one before it does: so each has to say that it tests.
+    Source: https://clojure.org/reference/clojure_cli - of `:main-opts` and of `:exec-fn` the last is used.
+    """
     found = _CLJ.fullmatch(call.args[0].text) if len(call.args) == 1 else None
-    names = found[1].split(":")[1:] if found else []
-    if not any(map(TASK.fullmatch, names)):
-        raise Refused("clojure", f"{call.name} -M:test, with aliases of deps.edn that test, check or build")
+    names = found[1].split(":")[1:] if found else ["none"]
+    fits = [TASK.fullmatch(name) is not None or name in _CLJ_RUNNERS for name in names]
+    if not fits[-1] or not all(fit or name in _CLJ_SETTINGS for fit, name in zip(fits, names, strict=True)):
+        raise Refused(
+            "clojure", f"{call.name} -M:test or -M:dev:kaocha: aliases of deps.edn that test, check or build"
+        )
     check_task(call.name, call.args[0])
 
 
