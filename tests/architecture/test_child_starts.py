@@ -30,6 +30,8 @@ VERIFY = "from autopilot.runner.__main__ import main; main(['verify', 'none.json
 PUBLISH = "from autopilot.publish.__main__ import main; main(['none.json'])"
 QUESTION = "from autopilot.publish.__main__ import main; main(['state', 'none.json'])"
 DELIVER = "from autopilot.publish.__main__ import main; main(['deliver', 'none.json'])"
+TIDY = "from autopilot.daemon.gc.__main__ import main; main(['tidy', '.', 'config.toml', 'logs'])"
+LOOK = "from autopilot.daemon.checkup import everything, lines, machine_lines"
 STARTS = {
     "run": (RUN, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | NO_REQUEST),
     "verify": (VERIFY, NEVER | NO_QUEUE | NO_RECORD | NO_GUARD | NO_AGENT | NO_REQUEST),
@@ -52,9 +54,23 @@ def told_by(code: str, folder: Path) -> str:
     return done.stdout.strip()
 
 
+# What reads the queue comes with SQLAlchemy, which brings parts of the network with it.
+OF_THE_QUEUE = {
+    "clean-up": (TIDY, NEVER - {"ssl", "structlog"} | NO_GUARD | {"autopilot.daemon.app"}),
+    "check-up": (LOOK, NEVER - {"ssl"} | NO_GUARD | {"autopilot.daemon.app", "autopilot.daemon.desk"}),
+}
+
+
 @pytest.mark.parametrize("child", STARTS)
 def test_a_child_has_loaded_nothing_that_its_deed_does_not_need(child: str, tmp_path: Path) -> None:
     code, refused = STARTS[child]
+    assert told_by(f"{code}; import sys; print(sorted({refused!r} & sys.modules.keys()))", tmp_path) == "[]"
+
+
+@pytest.mark.parametrize("child", OF_THE_QUEUE)
+def test_a_child_that_reads_the_queue_has_loaded_nothing_else(child: str, tmp_path: Path) -> None:
+    code, refused = OF_THE_QUEUE[child]
+    told_by(code, tmp_path)  # which makes the queue, by migrations that are needed once
     assert told_by(f"{code}; import sys; print(sorted({refused!r} & sys.modules.keys()))", tmp_path) == "[]"
 
 

@@ -216,7 +216,7 @@ CLAIM = Bench(
 RUNNER = Bench(
     (
         Row(_RUNNER, "from the call that queues it until its runner's process is known", _BARE, "x", 1.5),
-        Row(_FIRST_WORD, "the same to the runner's first event, all of it imported", _BARE, "x", 6.0),
+        Row(_FIRST_WORD, "the same to the runner's first event, all its phases imported", _BARE, "x", 6.0),
     ),
     _measure_runner,
 )

@@ -13,8 +13,6 @@ from autopilot.config import proc
 from autopilot.config.environ import child_environment
 from autopilot.daemon.checkup.check import blocked, ok
 from autopilot.runner.guard.selftest import ACCEPTED, DENIED, client_command, fault_of
-from autopilot.runner.guard.service import GuardService
-from autopilot.runner.guard.verdict import GuardContext
 
 if TYPE_CHECKING:
     from autopilot.config.clock import Clock
@@ -26,6 +24,9 @@ _HOOK_S = 10.0
 
 def guard(clock: Clock, limit: Limit) -> Check:
     """Have it refuse a push and allow a status."""
+    from autopilot.runner.guard.service import GuardService  # noqa: PLC0415 - a tick does not ask it
+    from autopilot.runner.guard.verdict import GuardContext  # noqa: PLC0415 - as above
+
     with tempfile.TemporaryDirectory(prefix="autopilot-guard-") as name:
         folder = Path(name)
         context = GuardContext(str(folder), f"{folder}.tmp")
