@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.elsewhere import anywhere, both
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
 from autopilot.runner.guard.policy.frameworks import run_script
 from autopilot.runner.guard.policy.node_packages import LOOKING, MANAGERS, installed, run_named, run_test
@@ -131,7 +132,9 @@ def _npm(call: Call) -> None:
     }
     while call.args and call.args[0].text in flags:
         if call.args[0].text == "--prefix" and len(call.args) > 1:
-            call.act.read(call.args[1])
+            call = call._replace(act=both(call.act, call.act.moved(call.args[1])))
+        elif flags[call.args[0].text] or call.args[0].text in {"-ws", "--workspaces"}:
+            call = call._replace(act=anywhere(call.act))
         call = call.after(1 + flags[call.args[0].text])
     one_of(
         {**_NPM, "exec": _npm_exec, "x": _npm_exec}, "what npm does in a run; packages are restored by npm ci"

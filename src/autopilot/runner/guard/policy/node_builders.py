@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.elsewhere import anywhere, passed_on
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
@@ -62,13 +63,21 @@ _WIRING = ("package.json", "nx.json", "project.json", "turbo.json", "lerna.json"
 """What says which program a target of a workspace starts."""
 
 
+def _to_tasks(call: Call) -> Call:
+    """Judge what stands behind `--`, for a program of some package, and give the rest of the call."""
+    texts = [word.text for word in call.args]
+    cut = texts.index("--") if "--" in texts else len(texts)
+    passed_on(call._replace(args=call.args[cut + 1 :], act=anywhere(call.act)))
+    return call._replace(args=call.args[:cut])
+
+
 def _targets(form: Form) -> Policy:
-    """Judge by a row, and by the names of what is to be run."""
+    """Judge by a row, and by the names of all that is to be run."""
 
     def judge(call: Call) -> None:
         call.act.unchanged(_WIRING, call.name)
-        given = form.read(call)
-        named = [*given.values("-t", "--target", "--targets"), *given.operands[:1]]
+        given = form.read(_to_tasks(call))
+        named = [*given.values("-t", "--target", "--targets"), *given.operands]
         if not named:
             raise Refused("target", f"{call.name}: name a target that tests, checks or builds")
         for word in named:
@@ -77,6 +86,14 @@ def _targets(form: Form) -> Policy:
                 raise Refused("target", f"{call.name} {word.text}: targets that test, check or build are run")
 
     return judge
+
+
+def _turbo(call: Call) -> None:
+    """Judge `turbo run TASK...`; a task is run by its name alone too."""
+    is_run = bool(call.args) and call.args[0].text == "run"
+    if not is_run and not (call.args and _TARGET.fullmatch(call.args[0].text)):
+        raise Refused("subcommand", "turbo run test, lint or build")
+    _targets(_TURBO)(call.after(1 if is_run else 0))
 
 
 def _nx(call: Call) -> None:
@@ -88,7 +105,15 @@ def _nx(call: Call) -> None:
     else:
         call.act.unchanged(_WIRING, call.name)
         check_task(call.name, call.args[0])
-        _NX.read(call.after(1))
+        words = _NX.read(_to_tasks(call.after(1))).operands[1:]
+        passed_on(call._replace(args=words, act=anywhere(call.act)))
+
+
+def _vite(call: Call) -> None:
+    """Judge `vite build [ROOT]`, which puts what it builds into a folder below its root."""
+    roots = Form(_BUNDLE.replace("=folder", "=text").replace(":folder", ":text"), "read?").read(call).operands
+    act = call.act.moved(roots[0]) if roots else call.act
+    Form(_BUNDLE, "text?").read(call._replace(act=act))
 
 
 _STORYBOOK = Form(
@@ -115,10 +140,7 @@ def _codegen(call: Call) -> None:
 BUILDERS: Mapping[str, Policy] = MappingProxyType(
     {
         "nx": _nx,
-        "turbo": one_of(
-            {"run": _targets(_TURBO), **same(_TURBO, "test", "lint", "build", "check-types", "typecheck")},
-            "turbo in a run",
-        ),
+        "turbo": _turbo,
         "lerna": one_of({"run": _targets(_LERNA), "ls": Form("-la --json", "")}, "lerna in a run"),
         "next": one_of(
             {
@@ -127,7 +149,7 @@ BUILDERS: Mapping[str, Policy] = MappingProxyType(
             },
             "next in a run",
         ),
-        "vite": one_of({"build": Form(_BUNDLE, "read?")}, "vite in a run"),
+        "vite": one_of({"build": _vite}, "vite in a run"),
         "webpack": Form(_BUNDLE, "{build}?"),
         "rollup": Form(_BUNDLE, "read*"),
         "tsup": Form(_BUNDLE, "read*"),

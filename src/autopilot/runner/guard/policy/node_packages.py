@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.elsewhere import ELSEWHERE, anywhere, of_package, passed_on
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
 from autopilot.runner.guard.policy.node_tools import TOOLS
 from autopilot.runner.guard.policy.outward import TASK, check_task
@@ -30,17 +31,10 @@ _USUAL = re.compile(
 )
 
 
-_LOADERS = frozenset(
-    {
-        "-e", "-r", "-p", "--eval", "--print", "--exec", "--require", "--import", "--loader", "--rulesdir",
-        "--experimental-loader", "--node-options", "--plugin", "--resolve-plugins-relative-to", "--prefix",
-        "--script-shell", "--userconfig", "--globalconfig", "--registry",
-    }
-)  # fmt: skip
-
-
 def run_named(call: Call) -> None:
     """Judge `run NAME [words]`."""
+    is_elsewhere = any(word.text.partition("=")[0] in ELSEWHERE for word in call.args)
+    call = call._replace(act=anywhere(call.act) if is_elsewhere else of_package(call.act))
     call.act.unchanged(("package.json", "makefile"), call.name)
     args = [
         word
@@ -65,19 +59,11 @@ def run_named(call: Call) -> None:
     if not _SCRIPT.fullmatch(name) or args[0].pattern is not None:
         raise Refused("script-name", f"{call.name} {name}: scripts that test, check or build are run")
     check_task(call.name, args[0])
-    _passed_on(call._replace(args=tuple(args[1:])))
+    passed_on(call._replace(args=tuple(args[1:])))
 
 
 def run_test(call: Call) -> None:
     run_named(call._replace(args=(Word("test"), *call.args)))
-
-
-def _passed_on(call: Call) -> None:
-    """Judge the words for a script: what they mean is its own affair, but they load no code."""
-    for word in call.args:
-        if word.text.partition("=")[0] in _LOADERS:
-            raise Refused("inline-program", f"{word.text!r} would load code; put it into a test")
-    Form("", "loose*").read(call._replace(args=(Word("--"), *call.args)))
 
 
 def _needs(*words: str) -> Policy:
@@ -113,6 +99,8 @@ def _managed(call: Call, commands: Mapping[str, Policy], *, flags: Mapping[str, 
             call = call._replace(act=call.act.moved(call.args[1]))
         elif flag in _FOLDER_FLAGS or (is_joined and not flags[flag]):
             break
+        elif flag in ELSEWHERE:
+            call = call._replace(act=anywhere(call.act))
         call = call.after(1 if is_joined else 1 + flags[flag])
     name = call.args[0].text if call.args else ""
     if name.startswith("--") and "install" in commands and name not in commands:
@@ -160,6 +148,7 @@ def _workspace(call: Call) -> None:
     """Judge `yarn workspace NAME COMMAND`."""
     if len(call.args) < 2 or not _PACKAGE.fullmatch(call.args[0].text):
         raise Refused("operand-missing", "yarn workspace NAME run SCRIPT")
+    call = call._replace(act=anywhere(call.act))
     if call.args[1].text in {"run", "test"}:
         (run_named if call.args[1].text == "run" else run_test)(call.after(2))
     elif _USUAL.fullmatch(call.args[1].text):
@@ -175,7 +164,7 @@ def _foreach(call: Call) -> None:
         args.pop(0)
     if not args or args[0].text != "run":
         raise Refused("subcommand", "yarn workspaces foreach -A run SCRIPT")
-    run_named(call._replace(args=tuple(args[1:])))
+    run_named(call._replace(args=tuple(args[1:]), act=anywhere(call.act)))
 
 
 _YARN: Mapping[str, Policy] = MappingProxyType(
