@@ -54,6 +54,8 @@ def _make(call: Call) -> None:
                 raise Refused("make-word", f"{word.text!r} leads outside")
         else:
             check_task(call.name, word)
+            if ".." in word.text or word.text.startswith("/"):
+                act.write_argument(word)
 
 
 _MAKEFILES = ("makefile", "gnumakefile", "*.mk")

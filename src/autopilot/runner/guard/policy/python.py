@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.policy.elsewhere import anywhere
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.frameworks import DJANGO, run_script
 from autopilot.runner.guard.policy.outward import TASK, check_task
@@ -211,7 +212,8 @@ def _runner(*, restore: Mapping[str, Policy], files: tuple[str, ...] = ()) -> Po
         if files and call.args[0].text not in PROGRAMS and TASK.fullmatch(call.args[0].text):
             call.act.unchanged(files, call.name)
             check_task(call.name, call.args[0])
-            Form("", "loose*").read(call._replace(args=(Word("--"), *call.args[1:])))
+            words = (Word("--"), *call.args[1:])
+            Form("", "loose*").read(call._replace(args=words, act=anywhere(call.act)))
             return
         _inner(call, 0)
 

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
-from autopilot.runner.guard.policy.kinds import kind, read
-from autopilot.runner.guard.policy.outward import check_task
+from autopilot.runner.guard.policy.kinds import kind
+from autopilot.runner.guard.policy.sessions import sessions
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -191,24 +191,6 @@ def _flask(call: Call) -> None:
     )
 
 
-def _sessions(*files: str) -> Policy:
-    """Judge tox and nox, which run what a file of the repository says."""
-    form = Form(
-        "-epqvrl -e:word -s:word -f:word -p[:word] --list --version --sessions=word -k:text --notest",
-        "loose*",
-    )
-
-    def judge(call: Call) -> None:
-        call.act.unchanged(files, call.name)
-        given = form.read(call)
-        for word in given.values("-e", "-s", "-f", "-k", "--sessions"):
-            check_task(call.name, word)
-        for word in given.operands:
-            read(call.act, word)
-
-    return judge
-
-
 TOOLS: Mapping[str, Policy] = MappingProxyType(
     {
         **same(_pytest, "pytest", "py.test"),
@@ -287,7 +269,7 @@ TOOLS: Mapping[str, Policy] = MappingProxyType(
         "interrogate": Form("-vqi -f:number --fail-under=number", "read*"),
         "deptry": Form("--config=settings --json-output=write", "read*"),
         "ty": one_of({"check": Form("--python-version=word --output-format=word", "read*")}, "ty in a run"),
-        "tox": _sessions("tox.ini"),
-        "nox": _sessions("noxfile.py"),
+        "tox": sessions("tox.ini", verbs=("run", "r", "run-parallel", "p", "list", "l")),
+        "nox": sessions("noxfile.py"),
     }
 )

@@ -9,6 +9,7 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from autopilot.runner.guard.policy.elsewhere import anywhere
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of
 from autopilot.runner.guard.policy.frameworks import run_script
 from autopilot.runner.guard.policy.outward import TASK, check_task
@@ -73,6 +74,19 @@ def _dune(call: Call) -> None:
             raise Refused("operand", f"{word.text!r} leads outside")
 
 
+_WASM = (
+    "-d:{folder} -t:word --target=word --dev --release --profiling --out-dir={folder} --out-name=word "
+    "--no-pack --no-typescript"
+)
+
+
+def _wasm_build(call: Call) -> None:
+    """Judge `wasm-pack build [CRATE]`, which puts what it builds into a folder below the crate."""
+    crates = Form(_WASM.replace("{folder}", "text"), "read?").read(call).operands
+    act = call.act.moved(crates[0]) if crates else anywhere(call.act)
+    Form(_WASM.replace("{folder}", "folder"), "text?").read(call._replace(act=act))
+
+
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         "dune": _steered(
@@ -129,11 +143,7 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
         "wasm-pack": one_of(
             {
                 "test": Form("--node --release --dev --headless --chrome --firefox --safari", "read?"),
-                "build": Form(
-                    "-d:folder -t:word --target=word --dev --release --profiling --out-dir=folder "
-                    "--out-name=word --no-pack --no-typescript",
-                    "read?",
-                ),
+                "build": _wasm_build,
                 "--version": Form("", ""),
             },
             "wasm-pack in a run",
