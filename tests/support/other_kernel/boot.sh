@@ -11,6 +11,9 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs -o mode=1777 tmpfs /var/tmp
 mount -t tmpfs -o mode=755 tmpfs /home
+for folder in "$root" "${@:6:3}"; do # what was just covered, be it the checkout itself
+    [ -d "$folder" ] || { mkdir -p "$folder" && mount -t hostfs -o "ro,$folder" none "$folder"; }
+done
 mount -t hostfs -o "$out" none /mnt
 ip link set lo up 2>/dev/null || true
 (
