@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.heap import loading
 from autopilot.config.load import load
 from autopilot.daemon.checkup import side_by_side, who
 from autopilot.daemon.checkup.probe import Probe, Purpose, Takes
@@ -44,7 +45,8 @@ def check_all(
         is_at_any_hour: whether the window does not count.
         is_fresh: whether what was found out earlier does not count.
     """
-    from autopilot.daemon.checkup import machine_lines  # noqa: PLC0415 - it brings the runner's parts along
+    with loading():
+        from autopilot.daemon.checkup import machine_lines  # noqa: PLC0415 - it brings the runner's parts along
 
     state = side_by_side.look((machine_lines.first(paths),), clock)
     probes, broken = every_probe(
@@ -74,7 +76,8 @@ def every_probe(
         is_at_any_hour: as for `check_all`.
         is_fresh: as for `check_all`.
     """
-    from autopilot.daemon.checkup import lines, machine_lines  # noqa: PLC0415 - as above
+    with loading():
+        from autopilot.daemon.checkup import lines, machine_lines  # noqa: PLC0415 - as above
 
     runner = who.find(paths, clock)
     probes = machine_lines.of_machine(paths, clock, runner)

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> ExitCode:
 
 
 def _be_daemon(paths: Paths, clock: Clock, *, is_service: bool) -> ExitCode:
-    from autopilot.config.heap import share_one_heap
+    from autopilot.config.heap import loading, share_one_heap
     from autopilot.config.room import require_memory
 
     share_one_heap()  # before there is a second thread
@@ -59,7 +59,8 @@ def _be_daemon(paths: Paths, clock: Clock, *, is_service: bool) -> ExitCode:
         if is_service:
             handed.take_in(handed.file_beside(paths.config_file))
         settings = load(paths)
-        from autopilot.daemon.app import run_daemon  # what the check of the settings took serves it again
+        with loading():
+            from autopilot.daemon.app import run_daemon  # what the check of the settings took serves it again
 
         return run_daemon(paths, settings, clock, reload=lambda: load(paths))
 

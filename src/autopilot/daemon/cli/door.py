@@ -72,11 +72,14 @@ def open_desk() -> Iterator[Desk]:
     Raises:
         ConfigError: the configuration or the queue cannot be used, or the queue may not lie where it does.
     """
-    from autopilot.config.load import load
-    from autopilot.config.logs import setup
-    from autopilot.daemon.desk import Desk
-    from autopilot.daemon.statedir import check_file_system
-    from autopilot.daemon.store.engine import open_store
+    from autopilot.config.heap import loading
+
+    with loading():
+        from autopilot.config.load import load
+        from autopilot.config.logs import setup
+        from autopilot.daemon.desk import Desk
+        from autopilot.daemon.statedir import check_file_system
+        from autopilot.daemon.store.engine import open_store
 
     clock, paths = SystemClock(), find_paths()
     settings = load(paths)
