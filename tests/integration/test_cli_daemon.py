@@ -234,6 +234,7 @@ def test_follow_shows_elapsed_and_spend_and_ends_with_the_run(night: Cli) -> Non
 def test_follow_ends_when_the_runner_was_killed_and_left_no_result(night: Cli) -> None:
     night.ok("add", "Mend it")
     night.ok("on")
+    wait_until(lambda: "running\n  T-1" in night.told("status"), PATIENCE_S, "T-1 runs")
     following = night.start("logs", "T-1", "-f", "--json")
     assert following.stdout is not None
     wait_until(lambda: b"agent.spent" in following.stdout.readline(), PATIENCE_S, "the agent works")  # type: ignore[union-attr]
