@@ -5,15 +5,21 @@ Must not grow without end: an agent may talk for as long as its run lasts.
 
 from __future__ import annotations
 
+import re
+
 from autopilot.config.plain import one_line
 from autopilot.runner.agents.numbers import text
 
 MAX_DENIALS = 100
 _MOST_AT_ONCE, _MAX_NAME_CHARS = 1000, 64
+_WORD = re.compile(r"[A-Za-z]{1,20}")
+"""Nearly every name; it has no power over a terminal, and is shorter than any token."""
 
 
 def tool_name(told: object) -> str:
     """Give the name of a tool as it may be shown."""
+    if isinstance(told, str) and _WORD.fullmatch(told):
+        return told
     return one_line(text(told), max_chars=_MAX_NAME_CHARS)
 
 
