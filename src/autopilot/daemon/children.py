@@ -94,17 +94,34 @@ def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
 
 
 def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
-    """Say how it is asked what became of drafts: as a publisher, but the machine may sleep meanwhile."""
+    """Say how it is asked what became of drafts."""
+    limit_s, grace_s = spec.wall_s, spec.kill_grace_s
+    return side_publisher("state", spec_file, key=key, log="inquiry.log", limit_s=limit_s, grace_s=grace_s)
+
+
+def side_publisher(
+    act: str, spec_file: Path, *, key: str, log: str, limit_s: float, grace_s: float
+) -> Launch:
+    """Say how a publisher beside the tickets is started and watched: the machine may sleep meanwhile.
+
+    Args:
+        act: what it is asked to do.
+        spec_file: its instruction; what it writes lies beside that.
+        key: the mark that it and whatever it starts carries.
+        log: the file of its own words.
+        limit_s: how long it takes at most by its own limits.
+        grace_s: how long it is asked to end before it is killed.
+    """
     return Launch(
-        argv=publisher_question("state", spec_file),
+        argv=publisher_question(act, spec_file),
         cwd=spec_file.parent,
         env=publisher_environment(key),
-        output=spec_file.parent / "inquiry.log",
+        output=spec_file.parent / log,
         order=side_order(
             key,
             journal=spec_file.parent / PUBLISH_EVENTS_FILE,
-            wall_s=spec.wall_s + spec.kill_grace_s + BACKSTOP_MARGIN_S,
-            grace_s=spec.kill_grace_s,
+            wall_s=limit_s + grace_s + BACKSTOP_MARGIN_S,
+            grace_s=grace_s,
         ),
     )
 

@@ -7,19 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autopilot.config.paths import PUBLISH_EVENTS_FILE
-from autopilot.daemon.children import (
-    BACKSTOP_MARGIN_S,
-    publisher_environment,
-    publisher_question,
-    side_order,
-)
-from autopilot.daemon.supervisor import Launch
+from autopilot.daemon.children import side_publisher
 from autopilot.schemas.delivery import ChannelSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from autopilot.daemon.supervisor import Launch
     from autopilot.schemas.delivery import DeliverySpec
 
 _TRACKER_S = 120.0
@@ -28,17 +22,13 @@ _TRACKER_S = 120.0
 
 def launch(key: str, spec: DeliverySpec, spec_file: Path) -> Launch:
     """Say how it is started and watched."""
-    return Launch(
-        argv=publisher_question("deliver", spec_file),
-        cwd=spec_file.parent,
-        env=publisher_environment(key),
-        output=spec_file.parent / "delivery.log",
-        order=side_order(
-            key,
-            journal=spec_file.parent / PUBLISH_EVENTS_FILE,
-            wall_s=limit_s(spec) + spec.kill_grace_s + BACKSTOP_MARGIN_S,
-            grace_s=spec.kill_grace_s,
-        ),
+    return side_publisher(
+        "deliver",
+        spec_file,
+        key=key,
+        log="delivery.log",
+        limit_s=limit_s(spec),
+        grace_s=spec.kill_grace_s,
     )
 
 
