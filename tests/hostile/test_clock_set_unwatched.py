@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from autopilot.daemon.inbox import Inbox, StopAsked
 from autopilot.daemon.store import steps
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.machine import State
+from tests.support.clock import FakeClock
 from tests.support.clocked_host import CEILING, DAY_S, HOUR_S, YEAR_S, Host
 
 REFUSED = ["database-busy", "database-full"]
@@ -122,6 +124,48 @@ def test_a_clock_that_shows_the_same_moment_twice_is_followed_each_time(poor: Ho
         poor.look()
     assert steps_taken_down(poor) == 4
     assert poor.stage.hold_names() == {"cost-ceiling"}
+
+
+@pytest.mark.parametrize("seconds", [-DAY_S, HOUR_S, DAY_S])
+def test_a_clock_that_is_set_between_any_two_looks_at_it_frees_no_money_and_holds_none_for_ever(
+    tmp_path: Path, seconds: int
+) -> None:
+    """Found by seed 7168 of the simulation: what it showed before the step was taken for what came after."""
+    number, was_set = 0, True
+    while was_set:
+        number += 1
+        host = Host(tmp_path / str(number), config=CEILING)
+        host.boots_as("boot-1")
+        host.spend()
+        host.clock.advance(HOUR_S)
+        with pytest.MonkeyPatch.context() as patch:
+            looks = set_at_look(patch, host.clock, number, seconds)
+            host.boots_as("boot-1")
+            host.look()
+        was_set = next(looks) > number
+        host.look()
+        host.clock.advance(22 * HOUR_S)
+        host.look()
+        assert host.stage.state("T-2") is State.QUEUED, f"set after look {number}"
+        host.clock.advance(26 * HOUR_S)
+        host.look()
+        assert host.stage.state("T-2") is State.RUNNING, f"set after look {number}"
+        host.stage.store.close()
+    assert number > 5
+
+
+def set_at_look(patch: pytest.MonkeyPatch, clock: FakeClock, number: int, seconds: int) -> Iterator[int]:
+    """Set the clock right after so many looks at it; the counter of looks stands one further each time."""
+    looks, look = count(1), clock.now_ms
+
+    def seen() -> int:
+        now_ms = look()
+        if next(looks) == number:
+            clock.jump_wall(seconds)
+        return now_ms
+
+    patch.setattr(clock, "now_ms", seen)
+    return looks
 
 
 def steps_taken_down(host: Host) -> int:

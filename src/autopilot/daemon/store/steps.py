@@ -5,7 +5,7 @@ Must not touch what a person has said (a ticket's first time, `on --until`) or w
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import (
     BindParameter,
@@ -59,6 +59,13 @@ _STEPS = select(_AFTER, _BEFORE).where(FIRINGS.c.schedule == SCHEDULE).order_by(
 _WAITS = (State.QUEUED.value, State.COMMITTED.value)
 
 
+class _Off(NamedTuple):
+    """By how much the clock was set (0: not), and what it showed at that look; the next may show another."""
+
+    by_ms: int
+    now_ms: int
+
+
 def is_recent(finished_ms: Column[int]) -> ColumnElement[bool]:
     """Tell whether a moment lies in the last 24 hours that really passed; these begin at `since_ms`.
 
@@ -83,7 +90,8 @@ def cutoff_ms(conn: Connection, clock: Clock, age_ms: int) -> int:
 
     What was stamped before a step ahead is younger than it looks, until that step is as old itself.
     """
-    since_ms = clock.now_ms() - age_ms - max(0, _unseen_ms(conn, clock) or 0)
+    off = _unseen(conn, clock) or _Off(0, clock.now_ms())
+    since_ms = off.now_ms - age_ms - max(0, off.by_ms)
     ahead_ms: int = conn.execute(_FURTHEST, {"since_ms": since_ms}).scalar_one()
     return since_ms - ahead_ms
 
@@ -98,11 +106,11 @@ def record(store: Store, set_ms: int, *, now_ms: int) -> bool:
     """
 
     def work(unit: Unit) -> None:
-        off_ms = _unseen_ms(unit.conn, store.clock)
-        if off_ms is None and _is_known(unit.conn, now_ms):
-            return
-        if off_ms != 0:
-            _take_down(unit, set_ms, now_ms)
+        off = _unseen(unit.conn, store.clock)
+        if off is not None:
+            _settle(unit, off)
+        elif not _is_known(unit.conn, now_ms):
+            _take_down(unit, _Off(set_ms, now_ms))
 
     in_one(store, work)
     return True
@@ -114,16 +122,13 @@ def catch_up(store: Store, boot: str | None) -> bool:
     Within one boot that is exact: what an earlier daemon saw is compared with the time that really passed.
     After a reboot, or where boots have no names, it only shows that a run has ended in the future.
     """
-    now_ms = store.clock.now_ms()
 
     def work(unit: Unit) -> None:
         if boot is not None and unit.conn.execute(_SEEN.where(FIRINGS.c.schedule == _name(boot))).first():
-            if set_ms := _unseen_ms(unit.conn, store.clock):
-                _take_down(unit, set_ms, now_ms)
+            _settle(unit, _unseen(unit.conn, store.clock))
             return
         unit.conn.execute(delete(FIRINGS).where(_IS_SEEN))
-        if set_ms := _back_ms(unit.conn, now_ms):
-            _take_down(unit, set_ms, now_ms)
+        _settle(unit, _back(unit.conn, store.clock.now_ms()))
         if boot is not None:
             _remember(unit.conn, boot, store.clock)  # after the step, which moves what was seen before it
 
@@ -131,7 +136,13 @@ def catch_up(store: Store, boot: str | None) -> bool:
     return True
 
 
-def _take_down(unit: Unit, set_ms: int, now_ms: int) -> None:
+def _settle(unit: Unit, off: _Off | None) -> None:
+    if off is not None and off.by_ms:
+        _take_down(unit, off)
+
+
+def _take_down(unit: Unit, off: _Off) -> None:
+    set_ms, now_ms = off
     while _is_known(unit.conn, now_ms):  # a clock set to and fro shows the same moment twice
         now_ms += 1
     step = {"schedule": SCHEDULE, "nominal_ms": now_ms, "fired_ms": now_ms - set_ms}
@@ -147,27 +158,28 @@ def _is_known(conn: Connection, at_ms: int) -> bool:
 
 def is_off(conn: Connection, clock: Clock) -> bool:
     """Tell whether the clock was set and that is not written down yet: until then a day's sums are wrong."""
-    return _unseen_ms(conn, clock) not in {None, 0}
+    off = _unseen(conn, clock)
+    return off is not None and off.by_ms != 0
 
 
 def follow(store: Store) -> None:
     """Take down what the clock is off by, however small the steps were that it was set by."""
 
     def work(unit: Unit) -> None:
-        if off_ms := _unseen_ms(unit.conn, store.clock):
-            _take_down(unit, off_ms, store.clock.now_ms())
+        _settle(unit, _unseen(unit.conn, store.clock))
 
     in_one(store, work)
 
 
-def _unseen_ms(conn: Connection, clock: Clock) -> int | None:
+def _unseen(conn: Connection, clock: Clock) -> _Off | None:
     """Give by how much the clock differs from what it must show by what was seen; None: nothing was."""
     seen = _SEEN_NOW.row(conn)
     if seen is None:
         return None
     must_ms: int = seen["fired_ms"] + round(clock.elapsed_s() * MS_PER_S) - seen["nominal_ms"]
-    off_ms = clock.now_ms() - must_ms
-    return off_ms if abs(off_ms) > NOTICED_MS else 0
+    now_ms = clock.now_ms()
+    off_ms = now_ms - must_ms
+    return _Off(off_ms if abs(off_ms) > NOTICED_MS else 0, now_ms)
 
 
 def _remember(conn: Connection, boot: str, clock: Clock) -> None:
@@ -180,14 +192,14 @@ def _name(boot: str) -> str:
     return f"{SEEN} {boot}"
 
 
-def _back_ms(conn: Connection, now_ms: int) -> int:
-    """Give by how much the clock must have been set back since the latest run ended; 0: not at all."""
+def _back(conn: Connection, now_ms: int) -> _Off:
+    """Give by how much the clock must have been set back since the latest run ended."""
     latest_ms: int | None = conn.execute(select(func.max(ATTEMPTS.c.finished_ms))).scalar()
     step = select(func.max(_BEFORE)).where(FIRINGS.c.schedule == SCHEDULE)
     told_ms: int = conn.execute(step).scalar() or 0
     if latest_ms is None or latest_ms <= max(now_ms + _SLACK_MS, told_ms):
-        return 0
-    return now_ms - latest_ms
+        return _Off(0, now_ms)
+    return _Off(now_ms - latest_ms, now_ms)
 
 
 def _move(conn: Connection, set_ms: int) -> None:
