@@ -92,7 +92,7 @@ def farewell(stage: Stage, pr_url: str) -> Iterator[str]:
     from autopilot.daemon.cli.theatre import our_name
 
     name = our_name()
-    yield f"\nDraft pull request: {pr_url}"
+    yield f"Draft pull request: {pr_url}"
     yield "\nLook around:"
     if name != "autopilot":
         yield f"  alias autopilot={shlex.quote(name)}"

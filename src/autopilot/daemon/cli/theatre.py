@@ -129,13 +129,18 @@ class Theatre:
 
 
 def _tell_moves(tickets: list[dict[str, Any]], seen: dict[str, str], elapsed_s: float) -> None:
+    """Print who came to a state since the last look, a line for each state; that all are queued was said."""
+    moved: dict[str, list[dict[str, Any]]] = {}
     for ticket in tickets:
-        if seen.get(ticket["id"]) != ticket["state"]:
-            seen[ticket["id"]] = ticket["state"]
-            spent = shape.usd(ticket["spent_micro_usd"])
-            name = f"{ticket['id']} {ticket['state']:<10} {spent:>7}  {ticket['title']}"
-            console.say(f"  {elapsed_s:5.1f} s  {name}")
-            console.flush()
+        if seen.get(ticket["id"], "queued") != ticket["state"]:
+            moved.setdefault(ticket["state"], []).append(ticket)
+        seen[ticket["id"]] = ticket["state"]
+    for state, those in moved.items():
+        names = ", ".join(ticket["id"] for ticket in those)
+        spent = shape.usd(sum(ticket["spent_micro_usd"] for ticket in those))
+        title = those[0]["title"] if len(those) == 1 else ""
+        console.say(f"  {elapsed_s:5.1f} s  {names:<13} {state:<10} {spent:>7}  {title}".rstrip())
+        console.flush()
 
 
 def our_name() -> str:

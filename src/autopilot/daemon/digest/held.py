@@ -50,13 +50,17 @@ def untoward(night: Night) -> tuple[PastHold, ...]:
 
 
 def lines(night: Night) -> Iterator[str]:
-    """Give a line for each of these, and one that names the usual ones."""
+    """Give a line for each of these."""
     told = untoward(night)
     yield from (_line(one, night) for one in told[:MOST])
     if len(told) > MOST:
         yield f"and {len(told) - MOST} more: `autopilot digest --json`"
-    if usual := sorted({one.name for one in night.past_holds} & USUAL):
-        yield f"as on any night: {', '.join(usual)}"
+
+
+def usual(night: Night) -> str:
+    """Name the others in one sentence, with a space before it; empty where there were none."""
+    names = sorted({one.name for one in night.past_holds} & USUAL)
+    return f" Held as on any night: {', '.join(names)}." if names else ""
 
 
 def _line(one: PastHold, night: Night) -> str:

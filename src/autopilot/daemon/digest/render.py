@@ -36,7 +36,7 @@ def markdown(night: Night) -> str:
     switch = "" if night.is_on else " The switch stands at off."
     blocks = [
         f"# Digest of {_when(night, night.until_ms)[:10]}",
-        f"{_headline(night)} {span}{switch}",
+        f"{_headline(night)} {span}{switch}{held.usual(night)}",
         *([UNCONFINED] if night.sandbox == "none" else ()),
         *_sandboxes(night),
         *_trouble(night),

@@ -45,10 +45,11 @@ class TestHeldEarlier:
         (line,) = self.told(*found)
         assert line.startswith("- disk-low: again, for 2h 00m, 2 times, 2025-12-29 09:20 UTC to ")
 
-    def test_what_every_night_has_is_named_on_one_line(self) -> None:
-        assert self.told(past("slots-full"), past("repo-busy", "repo:a"), past("repo-busy", "repo:b")) == [
-            "- as on any night: repo-busy, slots-full"
-        ]
+    def test_what_every_night_has_is_named_in_one_sentence(self) -> None:
+        found = (past("slots-full"), past("repo-busy", "repo:a"), past("repo-busy", "repo:b"))
+        text = render.markdown(replace(QUIET, past_holds=held.merged(found, SINCE)))
+        assert " Held as on any night: repo-busy, slots-full.\n" in text
+        assert self.told(*found) == []
 
     def test_of_many_the_longest_are_told_and_the_rest_is_counted(self) -> None:
         lines = self.told(*(past("agent-sign-in", f"agent:{number}") for number in range(30)))
