@@ -141,10 +141,15 @@ def test_a_program_can_be_stopped_from_outside_and_says_its_last_words(tmp_path:
 
 def test_whom_we_started_is_told_at_once(tmp_path: Path) -> None:
     told: list[tuple[proc.ProcessId, bool]] = []
+    heard = tmp_path / "heard"
+    waits = f"while not os.path.exists({str(heard)!r}): time.sleep(0.01)"
+
+    def hear(who: proc.ProcessId) -> None:
+        told.append((who, proc.is_alive(who)))
+        heard.touch()
+
     ended = start(
-        (*PYTHON, "import os, sys; print(os.getpid()); sys.stdin.read()"),
-        tmp_path,
-        on_start=lambda who: told.append((who, proc.is_alive(who))),
+        (*PYTHON, f"import os, time\n{waits}\nprint(os.getpid())"), tmp_path, on_start=hear, wall_s=60
     )
     ((who, was_alive),) = told
     assert (int(ended.tail), was_alive, proc.is_alive(who)) == (who.pid, True, False)

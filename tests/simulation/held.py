@@ -143,6 +143,6 @@ def _compared(
         yield f"{about}: {sorted(missing)} are missing"
     if more := said.keys() - causes.keys() - set(also):
         yield f"{about}: {sorted(more)} never stood"
-    for key in said.keys() & causes.keys():
+    for key in sorted(said.keys() & causes.keys()):
         if said[key] not in causes[key]:
             yield f"{about}: {key} was never because of {said[key]!r}"
