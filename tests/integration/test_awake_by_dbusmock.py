@@ -17,6 +17,7 @@ from autopilot.daemon.installing import service_of
 from autopilot.launchd.awake import More, hold
 from tests.support.daemon import Daemon
 from tests.support.logind import dbusmock_logind, listed
+from tests.support.repo_traps import write_script
 from tests.support.shop import Stage
 from tests.support.wait import wait_until
 
@@ -116,3 +117,33 @@ def test_a_daemon_that_no_service_keeps_holds_a_lock_from_on_to_off(address: str
     finally:
         daemon.kill()
     wait_until(lambda: listed(address) == [], 20, "it ended with the daemon, however that ended")
+
+
+@pytest.mark.covers("D01", "D04", "D05")
+@pytest.mark.field_report("DMN-035")
+def test_beside_the_awake_service_the_daemon_holds_the_lid_and_follows_the_configuration(
+    address: str, tmp_path: Path
+) -> None:
+    """The service's own command was written at installation, and holds off sleep alone."""
+    plain = '[identity]\nname = "P"\nemail = "p@example.org"\n'
+    asked = tmp_path / "asked"
+    write_script(tmp_path / "bin" / "systemctl", f"echo \"$@\" >> '{asked}'\n")
+    env = {
+        "DBUS_SYSTEM_BUS_ADDRESS": address,
+        "AUTOPILOT_SERVICE": "systemd",
+        "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin",
+    }
+    daemon = Daemon(tmp_path / "home", config=f'{plain}[awake]\nlid = "always"\n', env=env)
+    daemon.start()
+    try:
+        daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
+        wait_until(lambda: listed(address), 20, "the lid is held off")
+        assert locks(address) == [("autopilot", "handle-lid-switch", "autopilot is on", "block")]
+        daemon.call("POST", "/v1/switch", on=False)
+        wait_until(lambda: listed(address) == [], 20, "it was let go")
+        daemon.paths.config_file.write_text(plain)
+        daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
+        wait_until(lambda: asked.read_text().count(" start ") == 2, 20, "the service was asked for after it")
+        assert listed(address) == []
+    finally:
+        daemon.kill()

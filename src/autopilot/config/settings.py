@@ -132,7 +132,7 @@ class Awake(Input):
     enabled: bool = Field(description="hold a sleep lock from on to off, and during each run")
     display: bool = Field(description="keep the display on too; macOS only")
     lid: Literal["never", "on-mains", "always"] = Field(
-        description="when a run also holds off what the system does at a shut lid; logind only"
+        description="when what the system does at a shut lid is held off too; logind only"
     )
 
 

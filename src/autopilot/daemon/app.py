@@ -33,7 +33,7 @@ from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.outlasting import Outlasting
-from autopilot.daemon.own_lock import OwnLock
+from autopilot.daemon.own_lock import OwnLock, ServiceAndLid, lid_alone, more_than_sleep
 from autopilot.daemon.probing import Probing
 from autopilot.daemon.reconcile import Reconcile
 from autopilot.daemon.retention import Retention
@@ -44,7 +44,7 @@ from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.turns import Turns
 from autopilot.daemon.upkeep import Upkeep
 from autopilot.daemon.version import program_version
-from autopilot.daemon.vigil import Vigil
+from autopilot.daemon.vigil import Vigil, Wakeful
 from autopilot.daemon.vitals import Vitals
 from autopilot.launchd import heartbeat, keeper
 from autopilot.launchd.service import MARK
@@ -133,7 +133,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
     is_service = bool(environ.current().get(MARK))
-    vigil = Vigil(keeper.find(shop.clock) if is_service else OwnLock(lambda: shop.settings))
+    vigil = Vigil(_wakeful(shop, is_service=is_service))
     own = Hands(drafts, backups, cleaner, courier, vigil, turns)
     looked_after = chores(Doors(lock, control), own, trouble=lambda: loop.complaints.troubles.now)
     loop = Loop(shop, chores=(*looked_after, *filter(None, [shop.probing])))
@@ -158,6 +158,13 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         return _failed(shop, memory_short() if isinstance(exc, MemoryError) else exc)
     log.info(Event.DAEMON_STOPPED)
     return ExitCode.OK
+
+
+def _wakeful(shop: Shop, *, is_service: bool) -> Wakeful:
+    """Give who keeps the machine awake from on to off."""
+    if is_service:
+        return ServiceAndLid(keeper.find(shop.clock), OwnLock(lambda: lid_alone(shop.settings)))
+    return OwnLock(lambda: more_than_sleep(shop.settings))
 
 
 def _desk(shop: Shop) -> Desk:

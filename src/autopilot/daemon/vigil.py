@@ -1,7 +1,7 @@
 """Keeps the machine awake from on to off: by the awake service, or a daemon that no service keeps by itself.
 
 Must not keep a run from starting: without it each run still holds a lock of its own. Must not believe that
-a service that was started holds anything: it is asked again a little later.
+a service that was started holds anything: it is asked again a little later, and now and then all night.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from autopilot.config.logs import logger
-from autopilot.daemon.own_lock import OwnLock
+from autopilot.daemon.own_lock import OwnLock, ServiceAndLid
 from autopilot.daemon.store import nights, queries_host
 from autopilot.daemon.told import RUN
 from autopilot.schemas.errors import AutopilotError
@@ -23,6 +23,10 @@ NIGHT = "night"
 """The name under which the lock from on to off is kept."""
 _SETTLED_MS = 15 * MS_PER_S
 """By then the service holds the machine awake, or was refused too often and given up."""
+_LOOK_MS = 60 * MS_PER_S
+"""How often a lock of this process is looked at, which costs next to nothing."""
+_ASK_MS = 300 * MS_PER_S
+"""How often a keeper is asked, which starts a program."""
 
 
 class Wakeful(Protocol):
@@ -57,6 +61,9 @@ class Vigil:
         self._is_wanted: bool | None = None
         self._ask_ms: int | None = None
         self._is_asked = True
+        self._is_held = False
+        """What was told of it last."""
+        self._look_ms = 0
         self._owes_forgetting = False
 
     def __call__(self, shop: Shop) -> int | None:
@@ -73,10 +80,11 @@ class Vigil:
             self._follow(self._keeper, shop, is_wanted=is_wanted)
         elif self._ask_ms is not None and now_ms >= self._ask_ms:
             if self._is_kept == is_wanted:
-                _tell(self._keeper, shop)
-                self._ask_ms = None
+                self._tell(self._keeper, shop)
             else:
                 self._follow(self._keeper, shop, is_wanted=is_wanted)
+        elif is_wanted and self._ask_ms is None and now_ms >= self._look_ms:
+            self._look(self._keeper, shop)
         if self._owes_forgetting:
             nights.forget_lock(shop.store, NIGHT)
             self._owes_forgetting = False
@@ -100,6 +108,36 @@ class Vigil:
         if is_wanted and refusal is not None:
             nights.note_lock(shop.store, NIGHT, kind="none", warning=refusal.code, detail=refusal.what)
 
+    def _look(self, keeper: Wakeful, shop: Shop) -> None:
+        """See whether it is still held, and holds off what is wanted now; what was held once is taken again.
+
+        What the system refused from the start is not asked for again, and told where somebody gave it.
+        """
+        is_held = keeper.is_awake()
+        if self._is_held and not is_held:
+            logger("daemon").warning(Event.AWAKE_LOST, key=NIGHT, kind=keeper.init)
+            self._follow(keeper, shop, is_wanted=True)
+        elif isinstance(keeper, OwnLock | ServiceAndLid) and keeper.is_outdated():
+            self._follow(keeper, shop, is_wanted=True)
+        elif is_held and not self._is_held:
+            self._tell(keeper, shop)
+        else:
+            self._look_ms = _next_look(keeper, shop)
+
+    def _tell(self, keeper: Wakeful, shop: Shop) -> None:
+        """Say in the log, and where `status` and the digest read it, whether the machine is kept awake."""
+        log = logger("daemon")
+        self._is_held = keeper.is_awake()
+        kind, (reason, detail) = keeper.init if self._is_held else "none", _lack(keeper)
+        if self._is_held:
+            log.info(Event.AWAKE_HELD, key=NIGHT, kind=kind)
+        else:
+            reason = reason or "awake-not-given"
+        if reason:
+            log.warning(Event.AWAKE_UNAVAILABLE, key=NIGHT, reason=reason, detail=detail)
+        nights.note_lock(shop.store, NIGHT, kind=kind, warning=reason, detail=detail)
+        self._ask_ms, self._look_ms = None, _next_look(keeper, shop)
+
     def _forget_unasked(self, shop: Shop) -> None:
         """A lock that the configuration does not ask for any more is none that is missing."""
         is_asked = shop.settings.awake.enabled
@@ -119,17 +157,11 @@ def _keep(keeper: Wakeful, *, is_wanted: bool) -> AutopilotError | None:
     return None
 
 
-def _tell(keeper: Wakeful, shop: Shop) -> None:
-    """Say in the log, and where `status` and the digest read it, whether the machine is kept awake."""
-    log = logger("daemon")
-    if keeper.is_awake():
-        log.info(Event.AWAKE_HELD, key=NIGHT, kind=keeper.init)
-        nights.note_lock(shop.store, NIGHT, kind=keeper.init, warning="", detail="")
-        return
-    if isinstance(keeper, OwnLock):
-        reason, detail = keeper.lack
-    else:
-        reason = "awake-not-given"
-        detail = "the awake service does not run: not installed, or the system refuses the lock"
-    log.warning(Event.AWAKE_UNAVAILABLE, key=NIGHT, reason=reason, detail=detail)
-    nights.note_lock(shop.store, NIGHT, kind="none", warning=reason, detail=detail)
+def _lack(keeper: Wakeful) -> tuple[str, str]:
+    if isinstance(keeper, OwnLock | ServiceAndLid):
+        return keeper.lack
+    return "", ""
+
+
+def _next_look(keeper: Wakeful, shop: Shop) -> int:
+    return shop.now_ms() + (_LOOK_MS if isinstance(keeper, OwnLock) else _ASK_MS)

@@ -30,6 +30,7 @@ _POLL_S = 0.02
 _GRACE_S = 2.0
 _WATCH_EVERY_S = 1
 _REFUSED = "awake-refused"
+_LID_REFUSED = "awake-lid-refused"
 _REFUSALS = ("denied", "not permitted", "authentication required")
 
 
@@ -72,6 +73,8 @@ class More:
     """The display's own sleep; on Linux that is the desktop's affair, and nothing is asked for."""
     lid: bool = False
     """What the system does when the lid is shut. macOS lets nobody hold that off."""
+    sleep: bool = True
+    """Sleep itself; not where somebody else holds that off already."""
 
 
 _NO_MORE = More()
@@ -101,11 +104,13 @@ def hold(
     lock = _held(reason, pid, more, clock=clock, platform=platform)
     if not (more.lid and lock.warning == _REFUSED):
         return lock
+    if not more.sleep:
+        return replace(lock, warning=_LID_REFUSED)
     refused = lock.detail
     lock = _held(reason, pid, More(display=more.display), clock=clock, platform=platform)
     if lock.kind == "none":
         return lock
-    return replace(lock, warning="awake-lid-refused", detail=refused)
+    return replace(lock, warning=_LID_REFUSED, detail=refused)
 
 
 def _held(reason: str, pid: int | None, more: More, *, clock: Clock | None, platform: str) -> AwakeLock:
@@ -142,7 +147,7 @@ def _inhibit(pid: int, reason: str, folder: Path, more: More) -> list[str]:
     note = folder / "note"
     note.write_text(_HELD, encoding="ascii")
     watch = ["tail", f"--pid={pid}", f"--sleep-interval={_WATCH_EVERY_S}", "-n", "+1", "-f", str(note)]
-    what = "sleep:idle:handle-lid-switch" if more.lid else "sleep:idle"
+    what = ":".join([*(["sleep:idle"] if more.sleep else []), *(["handle-lid-switch"] if more.lid else [])])
     options = [f"--what={what}", "--mode=block", "--who=autopilot", f"--why={reason}"]
     return ["systemd-inhibit", *options, *watch]
 

@@ -95,6 +95,7 @@ class Event(StrEnum):
     NETWORK_REFUSED = "network.refused"
     CEILING_REACHED = "ceiling.reached"
     AWAKE_HELD = "awake.held"
+    AWAKE_LOST = "awake.lost"
     AWAKE_RELEASED = "awake.released"
     AWAKE_UNAVAILABLE = "awake.unavailable"
     GC_POSTPONED = "gc.postponed"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon.own_lock import OwnLock
+from autopilot.daemon.own_lock import OwnLock, more_than_sleep
 from autopilot.daemon.store import nights, writes
 from autopilot.daemon.vigil import Vigil
 from autopilot.launchd.launchctl import Launchctl
@@ -163,7 +163,7 @@ def test_a_lock_of_our_own_that_is_refused_is_told_in_the_systems_words_and_not_
     for name in ("systemd-inhibit", "caffeinate"):
         write_script(tmp_path / "bin" / name, f"echo x >> '{asked}'\necho 'Access denied' >&2\nexit 1\n")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
-    vigil = Vigil(OwnLock(lambda: stage.shop.settings))
+    vigil = Vigil(OwnLock(lambda: more_than_sleep(stage.shop.settings)))
     writes.turn_on(stage.store, by="test")
     for _ in range(5):
         vigil(stage.shop)

@@ -84,12 +84,12 @@ def lid(seen: Power, *, held_off: str = "never") -> Iterator[Check]:
 
     Args:
         seen: the machine's power.
-        held_off: when a run holds that off too: `never`, `on-mains` or `always`.
+        held_off: when that is held off too, from on to off and beside runs: `never`, `on-mains` or `always`.
     """
     if not seen.has_lid:
         return
     if held_off == "always" or (held_off == "on-mains" and seen.is_on_mains is not False):
-        yield ok("lid", "a run holds off what closing it does, where the system allows that")
+        yield ok("lid", "what closing it does is held off, where the system allows that")
         return
     if seen.lid_action == "ignore":
         yield ok("lid", "closing it does nothing")
