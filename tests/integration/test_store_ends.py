@@ -25,7 +25,7 @@ ENDS = {
     Outcome.GATES_FAILED: (State.PARKED, Trigger.PARK),
     Outcome.AGENT_FAILED: (State.QUEUED, Trigger.RETRY),
     Outcome.AGENT_MISSING: (State.QUEUED, Trigger.RELEASE),
-    Outcome.CREDENTIAL: (State.PARKED, Trigger.PARK),
+    Outcome.CREDENTIAL: (State.QUEUED, Trigger.RELEASE),
     Outcome.USAGE_LIMIT: (State.QUEUED, Trigger.RELEASE),
     Outcome.OVER_CEILING: (State.PARKED, Trigger.PARK),
     Outcome.OVER_BUDGET: (State.PARKED, Trigger.PARK),

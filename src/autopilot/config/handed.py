@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _MAX_BYTES = 256 * 1024
 _OTHERS = 0o077
+_OURS = "AUTOPILOT_HANDED"
+"""Which variables of our environment came from the file; no name holds the sign between them."""
 
 
 def file_beside(config_file: Path) -> Path:
@@ -65,11 +67,18 @@ def write(path: Path, variables: Mapping[str, str]) -> None:
 def take_in(path: Path) -> None:
     """Let what was handed over stand in our own environment, where it is not set there already.
 
+    Once more, what came from the file is as it is there by now: a credential may have been changed.
+
     Raises:
         ConfigError: the file cannot be used.
     """
-    for name, value in read(path).items():
-        os.environ.setdefault(name, value)
+    found, ours = read(path), set(filter(None, os.environ.get(_OURS, "").split("=")))
+    for name in ours - found.keys():
+        os.environ.pop(name, None)
+    taken = [name for name in found if name in ours or name not in os.environ]
+    os.environ.update((name, found[name]) for name in taken)
+    if taken or ours:
+        os.environ[_OURS] = "=".join(taken)
 
 
 def _content(path: Path) -> bytes | None:

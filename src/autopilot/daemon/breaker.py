@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import Breaker
 
 HOST = "host"
+_RENEWAL_MS = 15_000
+"""Whoever changed a credential has put the new one into its place by then."""
 
 ScopeKind = Literal["agent", "repo", "host"]
 Admission = Literal["free", "probe", "refused"]
@@ -32,6 +34,8 @@ class Production:
     scope: ScopeKind | None = None
     is_conclusive: bool = False
     """Whether once is enough: the next run would meet the same, whatever its ticket."""
+    may_be_renewed: bool = False
+    """Whether what it met may be another by now, a credential: one probe finds out after a short rest."""
 
 
 def scope_names(*, agent: str, repo: str) -> tuple[str, str, str]:
@@ -51,6 +55,11 @@ def admits(breaker: Breaker, now_ms: int) -> Admission:
             return "refused" if is_resting else "probe"
         case "half-open":
             return "refused"
+
+
+def renewal_rest_ms(rules: Rules) -> int:
+    """Give how long nothing starts after a credential was refused, before it is read again."""
+    return min(_RENEWAL_MS, rules.breaker_cooldown_ms)
 
 
 def begin_probe(breaker: Breaker, run_id: str) -> Breaker:
@@ -104,7 +113,9 @@ def _count(breaker: Breaker, production: Production, *, now_ms: int, rules: Rule
     counted = replace(breaker, failures=failures, failure_class=production.failure_class)
     if failures < rules.breaker_open_after and not production.is_conclusive:
         return counted
-    return _open(counted, rules.breaker_cooldown_ms, now_ms=now_ms)
+    is_first = production.may_be_renewed and failures == 1
+    rest_ms = renewal_rest_ms(rules) if is_first else rules.breaker_cooldown_ms
+    return _open(counted, rest_ms, now_ms=now_ms)
 
 
 def _open(breaker: Breaker, cooldown_ms: int, *, now_ms: int) -> Breaker:
@@ -125,5 +136,5 @@ def _after_probe(breaker: Breaker, production: Production, *, now_ms: int, rules
         return reset(breaker)
     if production.failure_class != breaker.failure_class:
         return _count(reset(breaker), production, now_ms=now_ms, rules=rules)
-    longer_ms = min(2 * breaker.cooldown_ms, rules.breaker_cooldown_cap_ms)
+    longer_ms = max(rules.breaker_cooldown_ms, min(2 * breaker.cooldown_ms, rules.breaker_cooldown_cap_ms))
     return _open(replace(breaker, failures=breaker.failures + 1), longer_ms, now_ms=now_ms)

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.config import environ
+from autopilot.config import environ, handed
 from autopilot.config.logs import logger
 from autopilot.config.paths import (
     CLEAN_UP_OUTPUT_FILE,
@@ -26,13 +26,16 @@ from autopilot.daemon.supervisor import Launch
 from autopilot.daemon.version import own_code
 from autopilot.daemon.watch import Order
 from autopilot.launchd import awake, scope
+from autopilot.launchd.service import MARK
 from autopilot.runner.sandbox.bounds import Bounds
+from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from autopilot.config.paths import Paths
     from autopilot.config.proc import ProcessId
     from autopilot.config.settings import Settings
     from autopilot.daemon.shop import Shop
@@ -168,6 +171,16 @@ def clean_up_launch(shop: Shop, key: str, what: str) -> Launch:
             grace_s=shop.settings.timeouts.kill_grace_s,
         ),
     )
+
+
+def renew_handed(paths: Paths) -> None:
+    """Read again what the operator handed to the service, for the children to come."""
+    if not environ.current().get(MARK):
+        return
+    try:
+        handed.take_in(handed.file_beside(paths.config_file))
+    except ConfigError as error:  # what was read before goes on; the look over the machine tells
+        logger("daemon").warning(Event.HANDED_UNUSABLE, reason=error.code, detail=error.what)
 
 
 def runner_order(shop: Shop, run_id: str, *, fence: int) -> Order:

@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar, assert_never
 
-from autopilot.daemon.breaker import Production
+from autopilot.daemon.breaker import Production, renewal_rest_ms
 from autopilot.daemon.windows import clamped_reset_ms
 from autopilot.schemas.decision import Cancel, Fail, Park, Pass, Release, Retry, RunDecision
 from autopilot.schemas.gate import ungreen
-from autopilot.schemas.machine import WaitingFor
+from autopilot.schemas.machine import Trigger, WaitingFor
 from autopilot.schemas.run import CONTENTION_CODES, Outcome, RunResult
 from autopilot.schemas.units import iso_utc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from autopilot.daemon.breaker import ScopeKind
     from autopilot.daemon.rules import Rules
+    from autopilot.daemon.store.rows import HistoryEntry
     from autopilot.schemas.ticket import Ticket
 
 Again = TypeVar("Again", Retry, Release)
@@ -47,6 +48,11 @@ _NOTHING: Mapping[Outcome, ScopeKind] = MappingProxyType(
     }
 )
 _CONCLUSIVE = frozenset({Outcome.AGENT_MISSING, Outcome.CREDENTIAL})
+_NOT_RENEWED = frozenset({"agent-billing", "git-host-key"})
+"""Codes of a credential that no other one would help."""
+RENEWED = "the credential is read again, and tried once more"
+"""How the reason of a move begins after which a credential that was refused is tried again."""
+_ANEW = frozenset({Trigger.REQUEUE, Trigger.RESUME_RUN, Trigger.RESUME_PUBLISH, Trigger.PASS})
 _PARKS: Mapping[Outcome, WaitingFor] = MappingProxyType(
     {
         Outcome.GATES_FAILED: WaitingFor.BREAKER,
@@ -76,7 +82,15 @@ class Loss:
 RunReport = RunResult | Loss
 
 
-def after_run(ticket: Ticket, report: RunReport, *, rules: Rules, now_ms: int, jitter: float) -> RunDecision:
+def after_run(
+    ticket: Ticket,
+    report: RunReport,
+    *,
+    rules: Rules,
+    now_ms: int,
+    jitter: float,
+    was_refused: bool = False,
+) -> RunDecision:
     """Decide what becomes of a running ticket.
 
     Args:
@@ -85,6 +99,7 @@ def after_run(ticket: Ticket, report: RunReport, *, rules: Rules, now_ms: int, j
         rules: the limits.
         now_ms: UTC epoch ms.
         jitter: in [0, 1), so that tickets that failed together do not come back together.
+        was_refused: whether its run before this one met a credential that is not accepted: `refused` tells.
     """
     if ticket.cancel_requested:
         return Cancel("the operator asked for it while it was running")
@@ -92,6 +107,9 @@ def after_run(ticket: Ticket, report: RunReport, *, rules: Rules, now_ms: int, j
     decision: RunDecision
     if isinstance(report, Loss):
         decision = _after_loss(ticket, report, rules=rules, jitter=jitter)
+    elif may_be_renewed(report) and not was_refused:
+        rest_ms = renewal_rest_ms(rules)
+        decision = Release(now_ms + rest_ms, f"{RENEWED}: {report.message}", _hint(report))
     else:
         decision = _after_result(ticket, report, rules=rules, now_ms=now_ms, jitter=jitter)
     match decision:
@@ -101,6 +119,29 @@ def after_run(ticket: Ticket, report: RunReport, *, rules: Rules, now_ms: int, j
             return _bounded_release(ticket, decision, rules)
         case _:
             return decision
+
+
+def may_be_renewed(report: RunReport) -> bool:
+    """Tell whether a run met a credential that another one may stand in the place of by now."""
+    if isinstance(report, Loss) or report.outcome is not Outcome.CREDENTIAL:
+        return False
+    return report.code not in _NOT_RENEWED
+
+
+def refused(moves: Iterable[HistoryEntry], *, later: Trigger) -> bool:
+    """Tell from a ticket's moves, oldest first, whether the last try met a credential that is not accepted.
+
+    Args:
+        moves: all of the ticket.
+        later: the move of a try that is to be made again.
+    """
+    is_refused = False
+    for move in moves:
+        if move.trigger is later:
+            is_refused = move.reason.startswith(RENEWED)
+        elif move.trigger in _ANEW:
+            is_refused = False
+    return is_refused
 
 
 def tokens_of(report: RunReport) -> int:
@@ -129,6 +170,7 @@ def production(report: RunReport) -> Production:
         failure_class=report.outcome.value,
         scope=scope,
         is_conclusive=report.outcome in _CONCLUSIVE,
+        may_be_renewed=may_be_renewed(report),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, assert_never
 
-from autopilot.daemon.decide import backoff_ms
+from autopilot.daemon.decide import RENEWED, backoff_ms, refused
 from autopilot.schemas.decision import Park, PublishDecision, PublishDone, PublishLater
 from autopilot.schemas.machine import Trigger, WaitingFor
 from autopilot.schemas.publication import STOPPED, PublishOutcome
@@ -26,6 +26,7 @@ FEW_DEFERRALS = 12
 LONG_DEFERRED_MS = 24 * 3600 * MS_PER_S
 MANY_DEFERRALS = 96
 """Two days of trying at the longest back-off, whatever the clock says."""
+_REFUSED = frozenset({"forge-refused-credential", "remote-refused-credential"})
 _BEGINNINGS = frozenset({Trigger.PASS, Trigger.RESUME_PUBLISH})
 
 
@@ -35,6 +36,8 @@ class Deferred:
 
     times: int
     since_ms: int
+    was_refused: bool = False
+    """Whether the last try met a credential that is not accepted."""
 
 
 def deferred(moves: Iterable[HistoryEntry], *, since_ms: int) -> Deferred:
@@ -44,13 +47,13 @@ def deferred(moves: Iterable[HistoryEntry], *, since_ms: int) -> Deferred:
         moves: all of the ticket.
         since_ms: where they do not tell, since when it is tried.
     """
-    times = 0
-    for move in moves:
+    times, told = 0, tuple(moves)
+    for move in told:
         if move.trigger in _BEGINNINGS:
             times, since_ms = 0, move.at_ms
         elif move.trigger is Trigger.PUBLISH_LATER:
             times += 1
-    return Deferred(times, since_ms)
+    return Deferred(times, since_ms, refused(told, later=Trigger.PUBLISH_LATER))
 
 
 def after_publish(
@@ -82,12 +85,19 @@ def after_publish(
             return _done(verdict)
         case PublishOutcome.PUBLISH_DEFERRED:
             return _after_deferral(verdict, before, now_ms=now_ms, wait_ms=wait_ms)
+        case PublishOutcome.VERIFICATION_FAILED if _may_be_renewed(verdict) and not before.was_refused:
+            return PublishLater(now_ms + wait_ms, f"{RENEWED}: {verdict.message}")
         case PublishOutcome.VERIFICATION_FAILED:
             return Park(
                 WaitingFor(verdict.waiting_for or "verification-failed"), verdict.message, verdict.hint
             )
         case _:
             assert_never(verdict.outcome)
+
+
+def _may_be_renewed(verdict: PublishVerdict) -> bool:
+    """Tell whether it met a token in whose place another may be by now: each publisher reads it anew."""
+    return verdict.code in _REFUSED
 
 
 def _after_deferral(

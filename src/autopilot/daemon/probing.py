@@ -137,6 +137,7 @@ class Probing:
 
             make_folder(folder)
             _report(shop).unlink(missing_ok=True)
+            children.renew_handed(shop.paths)
             self._supervisor.start(children.checkup_launch(key, _report(shop)))
         except (OSError, SpawnError) as error:
             logger("daemon").warning(Event.CHECKUP_FAILED, reason=str(error))

@@ -13,10 +13,11 @@ from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
 from autopilot.config.room import memory_short
 from autopilot.daemon import decide, judge, sleeping, specs, transitions
-from autopilot.daemon.children import runner_launch, runner_order
+from autopilot.daemon.children import renew_handed, runner_launch, runner_order
 from autopilot.daemon.store import queries_tickets, writes
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.events import Event
+from autopilot.schemas.machine import Trigger
 from autopilot.schemas.run import RunResult
 
 if TYPE_CHECKING:
@@ -112,13 +113,27 @@ def finish(shop: Shop, live: LiveRun, ending: Ending | None) -> None:
 
 
 def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:
-    decision = decide.after_run(seen, report, rules=shop.rules, now_ms=shop.now_ms(), jitter=shop.jitter())
+    decision = decide.after_run(
+        seen,
+        report,
+        rules=shop.rules,
+        now_ms=shop.now_ms(),
+        jitter=shop.jitter(),
+        was_refused=decide.may_be_renewed(report) and _was_refused(shop, seen),
+    )
     transitions.apply_run(shop.store, seen, report, decision, rules=shop.rules)
     log = logger("daemon")
     if isinstance(report, RunResult):
         log.info(Event.RUN_FINISHED, run=report.run_id, outcome=report.outcome, code=report.code)
     else:
         log.warning(Event.RUN_LOST, run=report.run_id, cause=report.cause, reason=report.reason)
+
+
+def _was_refused(shop: Shop, seen: Ticket) -> bool:
+    """Tell whether the run before met a refused credential too; what we were handed is read again."""
+    renew_handed(shop.paths)
+    with shop.store.read() as conn:
+        return decide.refused(queries_tickets.history(conn, seen.id), later=Trigger.RELEASE)
 
 
 def _spawn(shop: Shop, claim: Claim, exchanges: Sequence[Exchange]) -> ProcessId:

@@ -91,6 +91,7 @@ class Event(StrEnum):
     BREAKER_CLOSED = "breaker.closed"
     BUDGET_RESERVED = "budget.reserved"
     BUDGET_SETTLED = "budget.settled"
+    HANDED_UNUSABLE = "handed.unusable"
     GUARD_REFUSED = "guard.refused"
     NETWORK_REFUSED = "network.refused"
     CEILING_REACHED = "ceiling.reached"

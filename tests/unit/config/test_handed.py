@@ -24,6 +24,28 @@ def test_what_was_handed_over_stands_beside_what_is_set_already(
     monkeypatch.setenv("HANDED_B", "")  # so that it is taken away after the test
 
 
+@pytest.mark.field_report("DMN-003")
+def test_taken_in_once_more_it_is_as_the_file_says_by_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = handed.file_beside(tmp_path / "config.toml")
+    for name in ("HANDED_A", "HANDED_B", "HANDED_C", "AUTOPILOT_HANDED"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HANDED_A", "set before")
+    handed.write(file, {"HANDED_A": "a", "HANDED_B": "old", "HANDED_C": "c"})
+    handed.take_in(file)
+    handed.write(file, {"HANDED_A": "a", "HANDED_B": "new"})
+    for _ in range(2):
+        handed.take_in(file)
+        assert (os.environ["HANDED_A"], os.environ["HANDED_B"]) == ("set before", "new")
+        assert "HANDED_C" not in os.environ
+    file.unlink()
+    handed.take_in(file)
+    assert "HANDED_B" not in os.environ
+    assert os.environ["HANDED_A"] == "set before"
+
+
 def test_nothing_handed_over_is_nothing(tmp_path: Path) -> None:
     assert handed.read(tmp_path / "absent") == {}
 

@@ -52,6 +52,23 @@ def test_one_failure_opens_it_where_the_next_run_would_meet_the_same() -> None:
     assert after(Breaker(scope="repo:shop"), sure).state == "closed"
 
 
+@pytest.mark.covers("E02")
+@pytest.mark.field_report("DMN-003")
+def test_a_refused_credential_is_tried_by_one_probe_before_the_long_rest() -> None:
+    """Several runs that share it do not come back at once: what had begun before says nothing more."""
+    refused = replace(bad("credential"), is_conclusive=True, may_be_renewed=True)
+    row = after(AGENT, refused)
+    assert (row.state, row.cooldown_until_ms) == ("open", NOW + 15_000)
+    assert after(row, refused, run_id="begun before") == row
+    probing = breaker.begin_probe(row, "probe")
+    assert breaker.admits(probing, NOW + 16_000) == "refused"
+    assert after(probing, GOOD, run_id="probe").state == "closed"
+    row = after(probing, refused, now_ms=NOW + 20_000, run_id="probe")
+    assert (row.failures, row.cooldown_until_ms) == (2, NOW + 20_000 + HALF_HOUR)
+    row = after(breaker.begin_probe(row, "next"), refused, now_ms=NOW, run_id="next")
+    assert row.cooldown_until_ms == NOW + 2 * HALF_HOUR
+
+
 @pytest.mark.field_report("DMN-037")
 @pytest.mark.parametrize("back_ms", [1, HALF_HOUR, 2 * HALF_HOUR, 24 * 2 * HALF_HOUR])
 def test_a_clock_that_was_set_back_does_not_make_it_rest_longer(back_ms: int) -> None:

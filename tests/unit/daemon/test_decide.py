@@ -63,7 +63,6 @@ PARKED = {
     Outcome.NO_CHANGES: WaitingFor.NO_CHANGES,
     Outcome.OVER_CEILING: WaitingFor.BUDGET,
     Outcome.OVER_BUDGET: WaitingFor.BREAKER,
-    Outcome.CREDENTIAL: WaitingFor.CREDENTIAL,
     Outcome.CONFIGURATION: WaitingFor.CONFIGURATION,
     Outcome.BASE_BRANCH: WaitingFor.BASE_BRANCH,
     Outcome.ASKED: WaitingFor.QUESTIONS,
