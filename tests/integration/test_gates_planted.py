@@ -19,7 +19,10 @@ from tests.support.gate_runs import SYSTEM_PATH, bench
 
 KINDS: tuple[SandboxKind, ...] = ("bubblewrap", "landlock")
 GREEN = "<testsuite><testcase name='a'/></testsuite>"
-OURS = ("junit-0.xml", "junit.xml", "output.log", "probe.log", "files.list", "compile.json", "run_pytest.py")
+OURS = (
+    *("junit-0.xml", "junit.xml", "output.log", "probe.log", "files.list", "compile.json"),
+    *("run_pytest.py", "start.py"),
+)
 FOLDERS = ("$out", "$out/..", "$out/../..", "$out/../../..")
 """Where a command finds its gate's folder, the round's, and the run's."""
 CASE = "import unittest\nclass A(unittest.TestCase):\n    def test_a(self): pass\n"

@@ -24,11 +24,13 @@ from autopilot.schemas.gate import GateRecord
 from tests.support.gitcmd import git
 from tests.support.repos import commit_files, init_bare
 
-Files = Mapping[str, str]
+Files = Mapping[str, str | bytes]
 
 # Where pytest can be imported: the interpreter that runs this suite.
 WITH_PYTEST = str(Path(sys.executable).parent)
 SYSTEM_PATH = os.defpath
+NO_PLUGINS = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+"""Those of this suite are no part of the project: they would be two thirds of what its pytest takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Bench:
             reports=self.folder / "run" / "round-1",
             root=self.folder / "run",
             scratch=self.folder / "scratch",
-            env=child_environment({"PATH": path, "HOME": str(home)}, home=home),
+            env=NO_PLUGINS | child_environment({"PATH": path, "HOME": str(home)}, home=home),
             clock=SystemClock(),
             gate_s=60.0,
             grace_s=1.0,

@@ -109,7 +109,7 @@ class PythonStack:
             return CannotRun("not-started", f"the project's tests need pytest, and {python} cannot import it")
         if not has_pytest:
             return _unittest(place, (python,), ())
-        return _pytest(place, (python, str(_reporter("run_pytest.py", place.out))), ())
+        return _pytest(place, (python, *_started("run_pytest.py", place.out)), ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +146,11 @@ def _reporter(name: str, out: Path) -> Path:
     return copy
 
 
+def _started(name: str, out: Path) -> tuple[str, str]:
+    """Give the arguments that start a reporter which imports what is installed."""
+    return str(_reporter("start.py", out)), str(_reporter(name, out))
+
+
 def _pytest(place: Place, start: Sequence[str], rest: Sequence[str]) -> TestCommand:
     report = place.written / "junit.xml"
     own = (*_OWN_OPTIONS, "-o", "junit_family=xunit2", f"--junitxml={report}")
@@ -155,8 +160,7 @@ def _pytest(place: Place, start: Sequence[str], rest: Sequence[str]) -> TestComm
 
 def _unittest(place: Place, start: Sequence[str], rest: Sequence[str]) -> TestCommand:
     report = place.written / "junit.xml"
-    reporter = _reporter("unittest_junit.py", place.out)
-    argv = (*start, str(reporter), str(report), *rest)
+    argv = (*start, *_started("unittest_junit.py", place.out), str(report), *rest)
     return TestCommand(command=Command(argv), report=report, read_summary=unittest_summary)
 
 

@@ -22,5 +22,5 @@ def test_a_reporter_runs_on_old_interpreters_and_imports_nothing_of_ours(name: s
 
 
 def test_every_reporter_that_is_shipped_is_known_here() -> None:
-    assert SCRIPTS == ["compile_check.py", "run_pytest.py", "unittest_junit.py"]
+    assert SCRIPTS == ["compile_check.py", "run_pytest.py", "start.py", "unittest_junit.py"]
     assert FOLDER.joinpath("node_guard.cjs").is_file()
