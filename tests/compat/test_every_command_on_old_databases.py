@@ -98,6 +98,12 @@ def version(database: Path) -> str:
         return str(found)
 
 
+def is_as_it_was(database: Path, pristine: Path) -> bool:
+    log = database.with_name(f"{database.name}-wal")
+    is_empty = not log.exists() or not log.stat().st_size
+    return is_empty and database.read_bytes() == pristine.read_bytes()
+
+
 def test_every_verb_is_asked() -> None:
     assert set(COMMANDS) == set(VERBS) - LEFT_OUT
 
@@ -108,7 +114,7 @@ def test_dmn_030_each_command_brings_an_old_database_up_by_itself_or_leaves_it_a
     sample: Path, tmp_path: Path
 ) -> None:
     pristine = lay_down(sample, Cli(tmp_path / "pristine", config=CONFIG).paths)
-    before = version(pristine)
+    before, untouched = version(pristine), set[str]()
     for verb, words in COMMANDS.items():
         cli = Cli(tmp_path / verb, config=CONFIG)
         shutil.copyfile(pristine, cli.paths.ensure().database)
@@ -116,10 +122,16 @@ def test_dmn_030_each_command_brings_an_old_database_up_by_itself_or_leaves_it_a
         assert said.code in {0, 1, 3}, (verb, said)
         assert not _RAW.search(said.out + said.err), (verb, said)
         assert version(cli.paths.database) in {before, migrate.HEAD}, verb
+        if is_as_it_was(cli.paths.database, pristine):  # `list` itself has begun with this very file
+            untouched.add(verb)
+            shutil.rmtree(cli.home)
+            continue
         listed = cli.call("list", "--json")
         assert len(listed.json()["tickets"]) >= 9, verb
         assert version(cli.paths.database) == migrate.HEAD
         shutil.rmtree(cli.home)
+    assert "add" not in untouched
+    assert before == migrate.HEAD or "list" not in untouched
 
 
 @pytest.mark.field_report("DMN-030")

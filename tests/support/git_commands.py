@@ -61,18 +61,19 @@ class Planted:
 def script_that_plants(folder: Path, mark: Path) -> Path:
     """A shell script that plants everything in the repository it is started in, without running git in it."""
     programs = folder / "programs"
-    lines = ['common="$1"', 'mkdir -p "$common/hooks" "$common/info"']
-    for key in PLAIN:
-        program = _program(programs, key, mark)
-        value = f"!{program}" if key == "credential.helper" else str(program)
-        lines.append(_set(key, value))
-    lines += [_set(f"alias.{name}", f"!{_program(programs, f'alias.{name}', mark)}") for name in ALIASES]
-    lines += [_set(key, value) for key, value in SWITCHES.items()]
     included = folder / "included"
-    included.write_text(f"[core]\n\tfsmonitor = {_program(programs, 'include.path', mark)}\n")
-    lines.append(_set("include.path", str(included)))
+    rows = {key: str(_program(programs, key, mark)) for key in PLAIN}
+    rows["credential.helper"] = f"!{rows['credential.helper']}"
+    rows |= {f"alias.{name}": f"!{_program(programs, f'alias.{name}', mark)}" for name in ALIASES}
+    rows |= {**SWITCHES, "include.path": str(included)}
+    included.write_text(_set("core.fsmonitor", str(_program(programs, "include.path", mark))))
+    planted = folder / "planted"
+    planted.write_text("".join(_set(key, value) for key, value in rows.items()))
+    lines = ['common="$1"', 'mkdir -p "$common/hooks" "$common/info"']
+    lines.append(f'cat "{planted}" >> "$common/config"')
     for name in HOOK_NAMES:
-        lines.append(f'cp "{_program(programs, f"hook:{name}", mark)}" "$common/hooks/{name}"')
+        _program(folder / "hooks", f"hook:{name}", mark).rename(folder / "hooks" / name)
+    lines.append(f'cp "{folder / "hooks"}"/* "$common/hooks/"')
     lines.append(f'printf "{ATTRIBUTES.strip()}\\n" > "$common/info/attributes"')
     return write_script(folder / "plant.sh", "\n".join(lines))
 
@@ -105,7 +106,11 @@ def _program(folder: Path, name: str, mark: Path) -> Path:
 
 
 def _set(key: str, value: str) -> str:
-    return f'"{git_binary()}" config --file "$common/config" --add {key} \'{value}\''
+    """A key as git writes it: eighty calls of `git config` would take longer than the tests."""
+    section, _, rest = key.partition(".")
+    inner, _, name = rest.rpartition(".")
+    head = f'[{section} "{inner}"]' if inner else f"[{section}]"
+    return f'{head}\n\t{name} = "{value}"\n'
 
 
 def calls(*lines: str) -> Sequence[tuple[str, ...]]:

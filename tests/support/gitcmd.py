@@ -13,6 +13,7 @@ from typing import Final
 AUTHOR_NAME: Final = "Test Author"
 AUTHOR_EMAIL: Final = "author@example.invalid"
 COMMIT_DATE: Final = "2026-01-02T03:04:05+0000"
+COMMIT_EPOCH_S: Final = 1767323045
 GIT_TIMEOUT_S: Final = 60.0
 _OWN_CONFIG: Final = (
     ("core.hooksPath", os.devnull),

@@ -17,6 +17,8 @@ PLUGINS = (
     "tests.support.at_once",
     "tests.support.signals_kept",
 )
+NOT_THESE = ("no:hypothesispytest", "no:anyio")
+"""They import more than all the rest, for nothing that a made-up test does."""
 
 
 def run_pytest(
@@ -38,7 +40,7 @@ def run_pytest(
     )
     # A folder of its own: at its end pytest clears away what runs before left in the usual one, for minutes.
     place = f"--basetemp={folder / 'inner'}"
-    plugins = [word for plugin in PLUGINS for word in ("-p", plugin)]
+    plugins = [word for plugin in (*PLUGINS, *NOT_THESE) for word in ("-p", plugin)]
     return subprocess.run(
         [
             *before,

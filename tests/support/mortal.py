@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from autopilot.config import atomic, journal, procinfo
+from autopilot.config.heap import loading
 from autopilot.config.logfile import LogFile
 
 VARIABLE: Final = "MORTAL_PLAN"
@@ -238,8 +239,9 @@ def _add(path: Path, data: bytes) -> None:
 
 def be_daemon(fate: Fate, words: list[str]) -> int:
     """Be the daemon of the product, whose children are mortal too."""
-    from autopilot.daemon import app, children  # noqa: F401 - what is patched must be there
-    from autopilot.daemon.cli.main import run
+    with loading():  # as the command does, had we not come first
+        from autopilot.daemon import app, children  # noqa: F401 - what is patched must be there
+        from autopilot.daemon.cli.main import run
 
     original = children._own_python  # noqa: SLF001 - as below
     own_code = children._own_code  # noqa: SLF001 - the one seam where children are made

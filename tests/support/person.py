@@ -18,7 +18,7 @@ import yaml
 from autopilot.config import procinfo
 from autopilot.config.secrets import VARIABLE_PREFIX
 from autopilot.publish.forges.local import LocalPullRequest, read_records
-from tests.support import canary
+from tests.support import canary, template
 from tests.support.agents import Agent
 from tests.support.daemon import LASTING, PATIENCE_S, Daemon
 from tests.support.forge.server import Forge
@@ -134,7 +134,8 @@ class Person:
         return json.loads(self.does(*words, "--json"))
 
     def begins(self) -> None:
-        """Start the daemon and turn on, without the rehearsal of `on`, which is a run by itself."""
+        """Start the daemon on an empty queue and turn on, without the rehearsal of `on`, a run by itself."""
+        template.lay(self.paths.ensure().database)
         self.daemon.start()
         self.turns_on()
 

@@ -6,12 +6,17 @@ that bite (hooks, signing, locks) in `repo_traps`.
 
 import hashlib
 import os
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import Final
 
-from tests.support.gitcmd import git, git_bytes
+from tests.support.gitcmd import AUTHOR_EMAIL, AUTHOR_NAME, COMMIT_EPOCH_S, git, git_bytes
 from tests.support.projects import Project, python_project
+
+_AUTHOR: Final = f"{AUTHOR_NAME} <{AUTHOR_EMAIL}> {COMMIT_EPOCH_S} +0000"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,31 +61,35 @@ def commit_files(
 ) -> str:
     """Add one commit with these files to a branch of any repository; returns its sha.
 
-    It works by plumbing on a private index, so that no checkout is touched and file
+    It works by a stream on the repository alone, so that no checkout is touched and file
     names that a disk refuses can still be committed.
     """
     ref = f"refs/heads/{branch}"
     tip = "" if parentless else git(repository, "for-each-ref", "--format=%(objectname)", ref)
-    git_dir = git(repository, "rev-parse", "--absolute-git-dir")
-    index = {"GIT_INDEX_FILE": f"{git_dir}/support-index-{os.getpid()}"}
-    if tip:
-        git(repository, "read-tree", tip, extra_env=index)
-    else:
-        git(repository, "read-tree", "--empty", extra_env=index)
-    entries = b"".join(_index_entry(repository, name, content) for name, content in files.items())
-    git(repository, "update-index", "-z", "--index-info", stdin=entries, extra_env=index)
-    tree = git(repository, "write-tree", extra_env=index)
-    Path(index["GIT_INDEX_FILE"]).unlink()
-    parents = ("-p", tip) if tip else ()
-    sha = git(repository, "commit-tree", tree, *parents, "-m", message)
-    git(repository, "update-ref", ref, sha)
-    return sha
+    text = message.removesuffix("\n").encode() + b"\n"
+    stream = [
+        f"commit {ref}\nmark :1\nauthor {_AUTHOR}\ncommitter {_AUTHOR}\n".encode(),
+        _data(text),
+        *([f"from {tip}\n".encode()] if tip else []),
+        *(_file(name, content) for name, content in files.items()),
+        b"\nget-mark :1\ndone\n",
+    ]
+    loose = ("-c", "fastimport.unpackLimit=1000000")
+    return git(repository, *loose, "fast-import", "--quiet", "--done", "--force", stdin=b"".join(stream))
 
 
-def _index_entry(repository: Path, name: str, content: str | bytes) -> bytes:
-    data = content.encode() if isinstance(content, str) else content
-    blob = git(repository, "hash-object", "-w", "--stdin", stdin=data)
-    return f"100644 {blob}\t".encode() + os.fsencode(name) + b"\0"
+def _file(name: str, content: str | bytes) -> bytes:
+    quoted = os.fsencode(name).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    return (
+        b'M 100644 inline "'
+        + quoted
+        + b'"\n'
+        + _data(content.encode() if isinstance(content, str) else content)
+    )
+
+
+def _data(content: bytes) -> bytes:
+    return f"data {len(content)}\n".encode() + content + b"\n"
 
 
 def clone(remote: Path, checkout: Path) -> Path:
@@ -99,10 +108,52 @@ def make_repo(
 ) -> Repo:
     """The ordinary case: `root/remote.git` with one commit, and `root/checkout`."""
     chosen = project or python_project()
-    remote = init_bare(root / "remote.git", base)
-    files: dict[str, str | bytes] = {**chosen.files, **(extra_files or {})}
-    sha = commit_files(remote, base, files, message="Initial commit")
-    return Repo(remote, clone(remote, root / "checkout"), base, sha, chosen)
+    made = _made(base, tuple({**chosen.files, **(extra_files or {})}.items()))
+    made.lay(root)
+    return Repo(root / "remote.git", root / "checkout", base, made.sha, chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What was made once, file by file: the same again costs one git in place of fifteen."""
+
+    sha: str
+    uri: bytes
+    folders: tuple[str, ...]
+    files: tuple[tuple[str, int, bytes], ...]
+
+    def lay(self, root: Path) -> None:
+        """Put it there, as if it had been made there."""
+        for name in self.folders:
+            (root / name).mkdir(parents=True)
+        uri = root.as_uri().encode()
+        for name, mode, content in self.files:
+            handle = os.open(root / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+            with os.fdopen(handle, "wb") as file:
+                file.write(content.replace(self.uri, uri))
+        git(
+            root / "checkout", "update-index", "-q", "--refresh"
+        )  # it knows the files of the first by their times
+
+
+@lru_cache(maxsize=32)
+def _made(base: str, files: tuple[tuple[str, str | bytes], ...]) -> _Made:
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        remote = init_bare(root / "remote.git", base)
+        sha = commit_files(remote, base, dict(files), message="Initial commit")
+        clone(remote, root / "checkout")
+        paths = sorted(root.rglob("*"))
+        return _Made(
+            sha,
+            root.as_uri().encode(),
+            tuple(str(path.relative_to(root)) for path in paths if path.is_dir()),
+            tuple(
+                (str(path.relative_to(root)), path.stat().st_mode & 0o777, path.read_bytes())
+                for path in paths
+                if not path.is_dir()
+            ),
+        )
 
 
 def move_remote(repo: Repo, *, commits: int = 5, path: str = "NEWS.md", branch: str | None = None) -> str:
