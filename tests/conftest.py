@@ -8,6 +8,7 @@ pytest_plugins = [
     "tests.support.signals_kept",
     "tests.support.patience",
     "tests.support.kills",
+    "tests.support.longest_first",
     "tests.support.fixtures",
     "tests.support.run_fixtures",
     "tests.support.cell_fixtures",
