@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -13,12 +15,23 @@ SRC = "src/autopilot"
 PARTS = ("schemas", "config", "runner", "publish", "launchd", "daemon")
 
 
-class Module(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Module:
     """One Python file; `path` is relative to the checkout, with forward slashes."""
 
     path: str
     text: str
     tree: ast.Module
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the tree, walked once for all rules."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def uses(self) -> tuple[tuple[int, str], ...]:
+        """Every name or attribute chain, spelt with what its imports stand for."""
+        return tuple(_dotted_uses(self))
 
     def is_in(self, *places: str) -> bool:
         """Whether the file is one of these files, or lies in one of these folders (`x/`)."""
@@ -69,11 +82,10 @@ def source_paths(folder: str) -> list[PurePosixPath]:
     return [p for p in paths if p.suffix == ".py" and p.parent == PurePosixPath(SRC, folder)]
 
 
-def dotted_uses(module: Module) -> Iterator[tuple[int, str]]:
-    """Every name or attribute chain the module uses, spelt with what its imports stand for."""
-    meanings = dict(_imported(module.tree))
+def _dotted_uses(module: Module) -> Iterator[tuple[int, str]]:
+    meanings = dict(_imported(module))
     inner: set[ast.AST] = set()
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Attribute):
             inner.add(node.value)
         if isinstance(node, ast.Attribute | ast.Name) and node not in inner:
@@ -85,7 +97,7 @@ def dotted_uses(module: Module) -> Iterator[tuple[int, str]]:
 
 def imports(module: Module, *, at_start_only: bool = False) -> Iterator[tuple[int, str]]:
     """Every module or member that the file imports, dotted; optionally only what import runs."""
-    nodes = _runs_at_import(module.tree) if at_start_only else ast.walk(module.tree)
+    nodes = _runs_at_import(module.tree) if at_start_only else module.nodes
     for node in nodes:
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
@@ -108,8 +120,8 @@ def _runs_at_import(tree: ast.AST) -> Iterator[ast.AST]:
         yield from _runs_at_import(node)
 
 
-def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    for node in ast.walk(tree):
+def _imported(module: Module) -> Iterator[tuple[str, str]]:
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 top = alias.name.partition(".")[0]

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.architecture.source import Breach, Module, Rule, dotted_uses, imports
+from tests.architecture.source import Breach, Module, Rule, imports
 
 SRC = ("src/",)
 SAFE_PATH = {"-P", "-I"}  # -I implies -P
@@ -35,7 +35,7 @@ GIT_COMMANDS = {
 def unsafe_python(module: Module) -> Iterator[Breach]:
     """`sys.executable` stands in a list or tuple, right before -P (or -I), or is only shown in a text."""
     safe = 0
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FormattedValue):
             safe += ast.unparse(node.value) in {"sys.executable", "executable"}
         elif isinstance(node, ast.List | ast.Tuple):
@@ -46,13 +46,13 @@ def unsafe_python(module: Module) -> Iterator[Breach]:
                         ["-P"],
                         ["-I"],
                     )
-    uses = [line for line, name in dotted_uses(module) if name == "sys.executable"]
+    uses = [line for line, name in module.uses if name == "sys.executable"]
     if len(uses) > safe:
         yield Breach(uses[0], "sys.executable without -P right behind it: the cwd could shadow our modules")
 
 
 def plain_force(module: Module) -> Iterator[Breach]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.List | ast.Tuple | ast.Set):
             words = _words(node.elts)
         elif isinstance(node, ast.Call) and not _declares_an_option(node):
@@ -62,15 +62,15 @@ def plain_force(module: Module) -> Iterator[Breach]:
         forced = FORCE & words if "push" in words else {"--force"} & words
         if forced and not HARMLESS_WITH_FORCE & words:
             yield Breach(node.lineno, "a push is never forced; use --force-with-lease=<ref>:<expected>")
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and "push --force " in node.value:
             yield Breach(node.lineno, "a push is never forced")
 
 
 def git_of_its_own(module: Module) -> Iterator[Breach]:
     """A command line of git, a shell's line with one, a search for the program, a library that runs it."""
-    walked = {node.iter for node in ast.walk(module.tree) if isinstance(node, ast.For | ast.comprehension)}
-    for node in ast.walk(module.tree):
+    walked = {node.iter for node in module.nodes if isinstance(node, ast.For | ast.comprehension)}
+    for node in module.nodes:
         words = node.elts if isinstance(node, ast.List | ast.Tuple) and node not in walked else []
         words = node.args if isinstance(node, ast.Call) else words
         if words and _is_git(words, is_list=not isinstance(node, ast.Call)):

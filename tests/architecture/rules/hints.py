@@ -14,7 +14,7 @@ DEEDS = "src/autopilot/daemon/gc/removing.py"
 
 def without(module: Module) -> Iterator[Breach]:
     """Name each error that is made without a hint."""
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in ERRORS:
             hints = [word.value for word in node.keywords if word.arg in {"hint", None}]
             if not any(not isinstance(hint, ast.Constant) or hint.value for hint in hints):

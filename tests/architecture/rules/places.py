@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.architecture.source import Breach, Check, Module, Rule, dotted_uses, imports
+from tests.architecture.source import Breach, Check, Module, Rule, imports
 
 SRC = "src/autopilot/"
 EDGES = (
@@ -117,7 +117,7 @@ def only_at(place: Place) -> Check:
     def check(module: Module) -> Iterator[Breach]:
         if place.only_in and module.is_in(*place.only_in):
             return
-        for line, name in {*dotted_uses(module), *imports(module)}:
+        for line, name in {*module.uses, *imports(module)}:
             if any(name == banned or name.startswith(f"{banned}.") for banned in place.names):
                 yield Breach(line, name)
 
@@ -125,7 +125,7 @@ def only_at(place: Place) -> Check:
 
 
 def broad_except(module: Module) -> Iterator[Breach]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ExceptHandler) and not module.is_in(*EDGES):
             caught = [] if node.type is None else [ast.unparse(n) for n in ast.walk(node.type)]
             is_broad = node.type is None or {"Exception", "BaseException"} & set(caught)

@@ -27,8 +27,8 @@ FENCES = frozenset({"fence", "theirs"})
 
 def unfenced(module: Module) -> Iterator[Breach]:
     """Name each use of others' text that is neither fenced nor only asked about."""
-    parents = {child: node for node in ast.walk(module.tree) for child in ast.iter_child_nodes(node)}
-    for node in ast.walk(module.tree):
+    parents = {child: node for node in module.nodes for child in ast.iter_child_nodes(node)}
+    for node in module.nodes:
         if isinstance(node, ast.Attribute) and node.attr in OF_OTHERS and not _is_safe(node, parents):
             yield Breach(node.lineno, f"{ast.unparse(node)} is others' text and not fenced")
 
@@ -51,7 +51,7 @@ def _is_safe(node: ast.expr, parents: dict[ast.AST, ast.AST]) -> bool:
 def written_elsewhere(module: Module) -> Iterator[Breach]:
     """Name each order to an agent in a module that does not take its prompt from the one that writes them."""
     takes = any(name.startswith("autopilot.runner.prompt.") for _, name in imports(module))
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Order" and not takes:
             yield Breach(node.lineno, "an agent is given a prompt that runner/prompt.py has not written")
 

@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
-from tests.architecture.source import Breach, Module, Rule, dotted_uses, is_type_checking
+from tests.architecture.source import Breach, Module, Rule, is_type_checking
 
 SRC = ("src/",)
 # Alembic loads these by path and asks for its own names and an upgrade at import.
@@ -32,10 +32,10 @@ def kept_state(module: Module) -> Iterator[Breach]:
             yield from _assignment(node.target, node.value, node.annotation)
         elif isinstance(node, ast.AugAssign):
             yield Breach(node.lineno, "changes a module-level name")
-    for line, name in dotted_uses(module):
+    for line, name in module.uses:
         if name in CACHES:
             yield Breach(line, f"{name} keeps state in the module")
-    for inner in ast.walk(module.tree):
+    for inner in module.nodes:
         if isinstance(inner, ast.Global):
             yield Breach(inner.lineno, "global")
 
@@ -83,7 +83,7 @@ def import_effect(module: Module) -> Iterator[Breach]:
 
 
 def thawed_dataclass(module: Module) -> Iterator[Breach]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not isinstance(node, ast.ClassDef):
             continue
         for decorator in map(ast.unparse, node.decorator_list):

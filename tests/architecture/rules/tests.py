@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.architecture.source import Breach, Module, Rule, dotted_uses, imports
+from tests.architecture.source import Breach, Module, Rule, imports
 
 TESTS = ("tests/",)
 WAITING = "tests/support/wait.py"
@@ -19,13 +19,13 @@ def mocking(module: Module) -> Iterator[Breach]:
 
 
 def sleeping(module: Module) -> Iterator[Breach]:
-    for line, name in dotted_uses(module):
+    for line, name in module.uses:
         if name in {"time.sleep", "asyncio.sleep"} and module.path != WAITING:
             yield Breach(line, f"{name}: use wait_until from tests.support.wait")
 
 
 def terse_name(module: Module) -> Iterator[Breach]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
             words = [word for word in node.name.split("_")[1:] if word]
             if len(words) < WORDS:
