@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import bindparam, insert, literal, select
-from sqlalchemy.dialects import postgresql
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import TimeoutError as WaitedTooLong
 
-from autopilot.daemon.store import claims, connect, lines, moves, queries_host, queries_runs, queries_tickets
+from autopilot.daemon.store import (
+    brakes,
+    claims,
+    connect,
+    deliveries,
+    enqueue,
+    leases,
+    lines,
+    moves,
+    nights,
+    past_holds,
+    publishing,
+    queries_host,
+    queries_runs,
+    queries_tickets,
+    settle,
+    spend,
+    steps,
+    writes,
+)
 from autopilot.daemon.store.engine import Store
 from autopilot.daemon.store.prepared import Prepared, named
 from autopilot.daemon.store.tables import TICKETS
@@ -21,13 +41,26 @@ from autopilot.schemas.machine import State
 from tests.support import queue
 from tests.support.wait import wait_until
 
-HOLDERS = (claims, moves, queries_host, queries_runs, queries_tickets)
+HOLDERS = (
+    *(brakes, claims, deliveries, enqueue, leases, moves, nights, past_holds, publishing),
+    *(queries_host, queries_runs, queries_tickets, settle, spend, steps, writes),
+)
+SETS = (
+    *queries_tickets._IN_STATE.values(),  # noqa: SLF001 - only these are held together
+    *(few for _, few in queries_tickets._NEEDS_OF_FEW),  # noqa: SLF001 - as above
+)
 PREPARED = [
-    pytest.param(value, id=f"{module.__name__.rpartition('.')[2]}.{name}")
-    for module in HOLDERS
-    for name, value in vars(module).items()
-    if isinstance(value, Prepared)
+    *(
+        pytest.param(value, id=f"{module.__name__.rpartition('.')[2]}.{name}")
+        for module in HOLDERS
+        for name, value in vars(module).items()
+        if isinstance(value, Prepared)
+    ),
+    *(pytest.param(value, id=f"queries_tickets.set-{place}") for place, value in enumerate(SETS)),
 ]
+OF_A_PARTIAL_INDEX = re.compile(r"\b(?:pr_)?state (?:= \?|IN \(\?)")
+"""A state that is a parameter. SQLite, which must look whether it is the one of an index, compiles the
+statement anew for every value that is put in. Source: sqlite3.c, `exprCompareVariable`."""
 
 
 def test_a_row_is_the_one_that_sqlalchemy_reads(store: Store) -> None:
@@ -62,6 +95,18 @@ def test_each_is_still_a_statement_that_another_database_can_be_sent(prepared: P
     statement: Any = prepared.statement
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
     assert str(statement.compile(dialect=dialect))
+
+
+def test_a_parameter_as_a_state_is_what_that_means() -> None:
+    statement = select(TICKETS.c.title).where(TICKETS.c.state == bindparam("some"))
+    assert OF_A_PARTIAL_INDEX.search(str(statement.compile(dialect=sqlite.dialect())))  # type: ignore[no-untyped-call]
+
+
+@pytest.mark.parametrize("prepared", PREPARED)
+def test_none_that_reads_is_compiled_anew_each_time_for_its_state_is_no_parameter(prepared: Prepared) -> None:
+    statement: Any = prepared.statement
+    text = str(statement.compile(dialect=sqlite.dialect()))  # type: ignore[no-untyped-call]
+    assert not (text.startswith("SELECT") and OF_A_PARTIAL_INDEX.search(text))
 
 
 def test_what_the_driver_and_what_sqlalchemy_write_is_one_transaction(store: Store) -> None:

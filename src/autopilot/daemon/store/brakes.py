@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, update
+from sqlalchemy import bindparam, delete, insert, update
 
 from autopilot.daemon import breaker
 from autopilot.daemon.store import queries_host
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS
 from autopilot.schemas.events import Event
 
@@ -20,25 +21,30 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import AgentWindow, Attempt, Breaker
     from autopilot.daemon.store.unit import Unit
 
+_BREAKER = Prepared(lambda: update(BREAKERS).where(BREAKERS.c.scope == bindparam("seen_scope")))
+_NEW_BREAKER = Prepared(lambda: insert(BREAKERS))
+_WINDOW = Prepared(lambda: update(AGENT_WINDOWS).where(AGENT_WINDOWS.c.agent == bindparam("seen_agent")))
+_NEW_WINDOW = Prepared(lambda: insert(AGENT_WINDOWS))
+_NO_WINDOW = Prepared(lambda: delete(AGENT_WINDOWS).where(AGENT_WINDOWS.c.agent == bindparam("seen_agent")))
+
 
 def keep_breaker(conn: Connection, row: Breaker) -> None:
     """Write one breaker's row."""
     values = asdict(row)
-    if conn.execute(update(BREAKERS).where(BREAKERS.c.scope == row.scope).values(values)).rowcount == 0:
-        conn.execute(insert(BREAKERS).values(values))
+    if not _BREAKER.run(conn, {**values, "seen_scope": row.scope}):
+        _NEW_BREAKER.run(conn, values)
 
 
 def keep_window(conn: Connection, row: AgentWindow, *, probe_run_id: str | None) -> None:
     """Write one usage window's row, with or without a probe under way."""
     values = asdict(row) | {"probe_run_id": probe_run_id}
-    mine = AGENT_WINDOWS.c.agent == row.agent
-    if conn.execute(update(AGENT_WINDOWS).where(mine).values(values)).rowcount == 0:
-        conn.execute(insert(AGENT_WINDOWS).values(values))
+    if not _WINDOW.run(conn, {**values, "seen_agent": row.agent}):
+        _NEW_WINDOW.run(conn, values)
 
 
 def drop_window(conn: Connection, agent: str) -> None:
     """Forget one usage window: the agent may run."""
-    conn.execute(delete(AGENT_WINDOWS).where(AGENT_WINDOWS.c.agent == agent))
+    _NO_WINDOW.run(conn, {"seen_agent": agent})
 
 
 def judge_breakers(unit: Unit, attempt: Attempt, production: Production, rules: Rules) -> None:

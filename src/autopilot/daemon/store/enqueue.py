@@ -28,6 +28,11 @@ _NAME = Prepared(
     lambda: update(TICKETS).where(TICKETS.c.short_id == bindparam("seen_short_id")).returning(*TICKETS.c)
 )
 
+_NEED = Prepared(lambda: insert(DEPENDENCIES))
+_BY_SOURCE = Prepared(
+    lambda: select(TICKETS.c.short_id).where(TICKETS.c.source_key == bindparam("source_key"))
+)
+
 
 def insert_ticket(unit: Unit, draft: TicketDraft, *, repo: str, by: str) -> Enqueued:
     """Insert the ticket with its number, branch and dependencies; or find it by its source key."""
@@ -53,8 +58,7 @@ def insert_ticket(unit: Unit, draft: TicketDraft, *, repo: str, by: str) -> Enqu
     short_id: int = _ADD.scalar(unit.conn, values)
     branch = branch_name(ticket_id(short_id), draft.title)  # the number is known only now
     (row,) = _NAME.rows(unit.conn, {"branch": branch, "seen_short_id": short_id})
-    if needs:
-        unit.conn.execute(insert(DEPENDENCIES), [{"ticket": short_id, "depends_on": need} for need in needs])
+    _NEED.run_many(unit.conn, [{"ticket": short_id, "depends_on": need} for need in needs])
     record(unit, short_id, Trigger.ENQUEUE, (None, State.QUEUED), by=by, reason=_whose(draft))
     unit.note(Event.TICKET_ENQUEUED, ticket=ticket_id(short_id), repo=repo)
     return Enqueued(to_ticket(row, needs), is_new=True)
@@ -69,8 +73,7 @@ def _whose(draft: TicketDraft) -> str:
 def _by_source(unit: Unit, source_key: str | None) -> Enqueued | None:
     if source_key is None:
         return None
-    statement = select(TICKETS.c.short_id).where(TICKETS.c.source_key == source_key)
-    short_id: int | None = unit.conn.execute(statement).scalar()
+    short_id: int | None = _BY_SOURCE.scalar(unit.conn, {"source_key": source_key})
     if short_id is None:
         return None
     found = find_ticket(unit.conn, ticket_id(short_id))
@@ -81,6 +84,8 @@ def _by_source(unit: Unit, source_key: str | None) -> Enqueued | None:
 
 def _numbers(unit: Unit, names: Sequence[str]) -> list[int]:
     """Read what the ticket waits for; all of it must exist already, so that no circle can form."""
+    if not names:
+        return []
     numbers = sorted({short_id_of(name) for name in names})
     found = unit.conn.execute(select(TICKETS.c.short_id).where(TICKETS.c.short_id.in_(numbers))).scalars()
     missing = sorted(set(numbers) - set(found))

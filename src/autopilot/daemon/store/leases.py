@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import tuple_, update
+from sqlalchemy import bindparam, update
 
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN
 from autopilot.daemon.store.tables_host import IS_LIVE_PUBLICATION, PUBLICATIONS
 from autopilot.daemon.store.unit import Unit, in_one
@@ -18,6 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from autopilot.daemon.store.engine import Store
+
+# What they set is named by the parameters.
+LIVE_RUN = Prepared(
+    lambda: update(ATTEMPTS).where(
+        ATTEMPTS.c.run_id == bindparam("seen_id"), ATTEMPTS.c.fence == bindparam("seen_fence"), IS_LIVE_RUN
+    )
+)
+LIVE_PUBLICATION = Prepared(
+    lambda: update(PUBLICATIONS).where(
+        PUBLICATIONS.c.id == bindparam("seen_id"),
+        PUBLICATIONS.c.fence == bindparam("seen_fence"),
+        IS_LIVE_PUBLICATION,
+    )
+)
 
 
 def renew(store: Store, held: Mapping[str, int], *, lease_ms: int) -> frozenset[str]:
@@ -31,19 +46,14 @@ def renew(store: Store, held: Mapping[str, int], *, lease_ms: int) -> frozenset[
     Returns:
         Those that were renewed. The claim of any other has ended, or is another's by now.
     """
-    pairs = list(held.items())
 
     def work(unit: Unit) -> frozenset[str]:
         until = {"lease_until_ms": unit.now_ms + lease_ms}
-        runs = tuple_(ATTEMPTS.c.run_id, ATTEMPTS.c.fence).in_(pairs)
-        publications = tuple_(PUBLICATIONS.c.id, PUBLICATIONS.c.fence).in_(pairs)
-        renewed = (
-            update(ATTEMPTS).where(IS_LIVE_RUN, runs).values(until).returning(ATTEMPTS.c.run_id),
-            update(PUBLICATIONS)
-            .where(IS_LIVE_PUBLICATION, publications)
-            .values(until)
-            .returning(PUBLICATIONS.c.id),
+        return frozenset(
+            key
+            for key, fence in held.items()
+            for each in (LIVE_RUN, LIVE_PUBLICATION)
+            if each.run(unit.conn, {**until, "seen_id": key, "seen_fence": fence})
         )
-        return frozenset(key for each in renewed for key in unit.conn.execute(each).scalars())
 
-    return in_one(store, work) if pairs else frozenset()
+    return in_one(store, work) if held else frozenset()

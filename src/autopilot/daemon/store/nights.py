@@ -33,6 +33,20 @@ _SINCE = Prepared(
 _SCHEDULES = Prepared(lambda: select(SCHEDULES).order_by(SCHEDULES.c.name))
 _LOCKS = Prepared(lambda: select(AWAKE_LOCKS).order_by(AWAKE_LOCKS.c.name))
 
+_SCHEDULE = Prepared(lambda: insert(SCHEDULES))
+_NO_SCHEDULE = Prepared(lambda: delete(SCHEDULES).where(SCHEDULES.c.name == bindparam("seen_name")))
+_SLEEP = Prepared(lambda: insert(SLEEPS))
+_IS_KNOWN = Prepared(
+    lambda: select(SLEEPS.c.started_ms).where(SLEEPS.c.started_ms == bindparam("started_ms"))
+)
+_DRAIN_ON = Prepared(
+    lambda: (
+        update(SWITCH)
+        .where(SWITCH.c.drain_until_ms > bindparam("seen_started_ms"))
+        .values(drain_until_ms=SWITCH.c.drain_until_ms + bindparam("add_slept_ms"))
+    )
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sleep:
@@ -91,14 +105,10 @@ def record_sleep(store: Store, sleep: Sleep) -> bool:
     }
 
     def work(unit: Unit) -> bool:
-        is_same = SLEEPS.c.started_ms == sleep.started_ms
-        if unit.conn.execute(select(SLEEPS.c.started_ms).where(is_same)).first() is not None:
+        if _IS_KNOWN.row(unit.conn, {"started_ms": sleep.started_ms}) is not None:
             return False
-        unit.conn.execute(insert(SLEEPS).values(row))
-        until = SWITCH.c.drain_until_ms
-        unit.conn.execute(
-            update(SWITCH).where(until > sleep.started_ms).values(drain_until_ms=until + sleep.slept_ms)
-        )
+        _SLEEP.run(unit.conn, row)
+        _DRAIN_ON.run(unit.conn, {"seen_started_ms": sleep.started_ms, "add_slept_ms": sleep.slept_ms})
         unit.note(
             Event.MACHINE_WOKE,
             level="warning",
@@ -119,9 +129,8 @@ def sleeps(conn: Connection, since_ms: int) -> tuple[Sleep, ...]:
 
 def note_schedule(unit: Unit, last: LastTime) -> None:
     """Keep how a schedule went; only the latest time is kept."""
-    unit.conn.execute(delete(SCHEDULES).where(SCHEDULES.c.name == last.name))
-    values = {name: getattr(last, name) for name in LastTime.__slots__}
-    unit.conn.execute(insert(SCHEDULES).values(values))
+    _NO_SCHEDULE.run(unit.conn, {"seen_name": last.name})
+    _SCHEDULE.run(unit.conn, {name: getattr(last, name) for name in LastTime.__slots__})
 
 
 def schedules(conn: Connection) -> tuple[LastTime, ...]:

@@ -24,6 +24,26 @@ SAME_MS = 10 * 60_000
 """A hold that comes again sooner than this after it ended goes on with its row."""
 
 _COLUMNS = tuple(column for column in PAST_HOLDS.c if column.name != "id")
+_LAST = Prepared(
+    lambda: (
+        select(PAST_HOLDS.c.id)
+        .where(
+            PAST_HOLDS.c.until_ms.between(bindparam("from_ms"), bindparam("to_ms")),
+            PAST_HOLDS.c.name == bindparam("name"),
+            PAST_HOLDS.c.scope == bindparam("scope"),
+        )
+        .order_by(PAST_HOLDS.c.until_ms.desc(), PAST_HOLDS.c.id.desc())
+        .limit(1)
+    )
+)
+_NEW = Prepared(lambda: insert(PAST_HOLDS))
+_AGAIN = Prepared(
+    lambda: (
+        update(PAST_HOLDS)
+        .where(PAST_HOLDS.c.id == bindparam("seen_id"))
+        .values(held_ms=PAST_HOLDS.c.held_ms + bindparam("add_held_ms"), times=PAST_HOLDS.c.times + 1)
+    )
+)
 _SINCE = Prepared(
     lambda: (
         select(*_COLUMNS)
@@ -53,25 +73,14 @@ def keep(unit: Unit, ended: Hold) -> None:
     """Take down that a hold has ended now."""
     until_ms = unit.now_ms
     since_ms = min(ended.since_ms, until_ms)  # the clock may have been set back
-    columns = PAST_HOLDS.c
-    before = unit.conn.execute(
-        select(columns.id)
-        .where(
-            columns.until_ms.between(since_ms - SAME_MS, until_ms),
-            columns.name == ended.name,
-            columns.scope == ended.scope,
-        )
-        .order_by(columns.until_ms.desc(), columns.id.desc())
-        .limit(1)
-    ).scalar()
+    which = {"name": ended.name, "scope": ended.scope}
+    before = _LAST.scalar(unit.conn, {**which, "from_ms": since_ms - SAME_MS, "to_ms": until_ms})
     about = {"cause": ended.cause, "cure": ended.cure, "until_ms": until_ms}
     held_ms = until_ms - since_ms
     if before is None:
-        row = {"name": ended.name, "scope": ended.scope, "since_ms": since_ms, "times": 1}
-        unit.conn.execute(insert(PAST_HOLDS).values(held_ms=held_ms, **about, **row))
+        _NEW.run(unit.conn, {**which, **about, "since_ms": since_ms, "held_ms": held_ms, "times": 1})
         return
-    more = {"held_ms": columns.held_ms + held_ms, "times": columns.times + 1}
-    unit.conn.execute(update(PAST_HOLDS).where(columns.id == before).values(**about, **more))
+    _AGAIN.run(unit.conn, {**about, "seen_id": before, "add_held_ms": held_ms})
 
 
 def since(conn: Connection, since_ms: int) -> tuple[PastHold, ...]:

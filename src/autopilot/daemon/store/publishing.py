@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from autopilot.daemon.store.mapping import to_publication
-from autopilot.daemon.store.prepared import named
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.settle import keep_gates
 from autopilot.daemon.store.tables_host import IS_LIVE_PUBLICATION, PUBLICATIONS
 from autopilot.schemas.errors import StaleTransitionError
@@ -20,10 +20,43 @@ if TYPE_CHECKING:
     from autopilot.schemas.publication import PublishVerdict
     from autopilot.schemas.ticket import Ticket
 
+# What an UPDATE sets is named by the parameters.
+_IS_OF_COMMIT = (
+    PUBLICATIONS.c.ticket == bindparam("seen_ticket"),
+    PUBLICATIONS.c.head == bindparam("seen_head"),
+)
+_FIND = Prepared(lambda: select(PUBLICATIONS).where(*_IS_OF_COMMIT))
+_BEGIN = Prepared(lambda: insert(PUBLICATIONS))
+_BEGIN_AGAIN = Prepared(
+    lambda: update(PUBLICATIONS).where(*_IS_OF_COMMIT).values(tries=PUBLICATIONS.c.tries + 1)
+)
+_IS_LIVE = (
+    PUBLICATIONS.c.ticket == bindparam("seen_ticket"),
+    PUBLICATIONS.c.fence == bindparam("seen_fence"),
+    IS_LIVE_PUBLICATION,
+)
+_LIVE = Prepared(lambda: select(PUBLICATIONS).where(*_IS_LIVE))
+_END = Prepared(lambda: update(PUBLICATIONS).where(PUBLICATIONS.c.id == bindparam("seen_id"), *_IS_LIVE))
+_LOSE = Prepared(
+    lambda: (
+        update(PUBLICATIONS)
+        .where(PUBLICATIONS.c.id == bindparam("seen_id"), *_IS_LIVE)
+        .values(losses=PUBLICATIONS.c.losses + 1)
+    )
+)
+_LAST_PUSHED = Prepared(
+    lambda: (
+        select(PUBLICATIONS.c.pushed)
+        .where(PUBLICATIONS.c.ticket == bindparam("seen_ticket"), PUBLICATIONS.c.pushed.is_not(None))
+        .order_by(PUBLICATIONS.c.finished_ms.desc())
+        .limit(1)
+    )
+)
+
 
 def start_publication(unit: Unit, values: Mapping[str, Any]) -> Publication:
     """Start the publication of a commit, or start it again."""
-    mine = (PUBLICATIONS.c.ticket == values["ticket"]) & (PUBLICATIONS.c.head == values["head"])
+    mine = {"seen_ticket": values["ticket"], "seen_head": values["head"]}
     changes = {
         "state": "running",
         "started_ms": unit.now_ms,
@@ -34,12 +67,10 @@ def start_publication(unit: Unit, values: Mapping[str, Any]) -> Publication:
         "fence": values["fence"],
         "lease_until_ms": values["lease_until_ms"],
     }
-    again = update(PUBLICATIONS).where(mine).values(tries=PUBLICATIONS.c.tries + 1, **changes)
-    if unit.conn.execute(again).rowcount == 0:
-        unit.conn.execute(
-            insert(PUBLICATIONS).values({**values, **changes, "tries": 1, "created_ms": unit.now_ms})
-        )
-    return to_publication(named(unit.conn.execute(select(PUBLICATIONS).where(mine)))[0])
+    if not _BEGIN_AGAIN.run(unit.conn, {**changes, **mine}):
+        _BEGIN.run(unit.conn, {**values, **changes, "tries": 1, "created_ms": unit.now_ms})
+    (row,) = _FIND.rows(unit.conn, mine)
+    return to_publication(row)
 
 
 def end_publication(
@@ -51,23 +82,19 @@ def end_publication(
         StaleTransitionError: `verdict-old`: the verdict is of another publication or another try, or none is
             running under the fence as seen.
     """
-    mine = (
-        (PUBLICATIONS.c.ticket == seen.short_id) & (PUBLICATIONS.c.fence == seen.fence) & IS_LIVE_PUBLICATION
-    )
-    row = unit.conn.execute(select(PUBLICATIONS).where(mine)).one_or_none()
-    if row is None or (verdict is not None and not _is_of(verdict, row.id, row.fence)):
-        named = "a lost publisher" if verdict is None else verdict.id
+    mine = {"seen_ticket": seen.short_id, "seen_fence": seen.fence}
+    row = _LIVE.row(unit.conn, mine)
+    if row is None or (verdict is not None and not _is_of(verdict, row["id"], row["fence"])):
+        whose = "a lost publisher" if verdict is None else verdict.id
         raise StaleTransitionError(
-            "verdict-old", f"{named} is not the running publication of {seen.id}", hint="look again"
+            "verdict-old", f"{whose} is not the running publication of {seen.id}", hint="look again"
         )
-    told = {"losses": PUBLICATIONS.c.losses + 1} if verdict is None else _told(verdict)
-    unit.conn.execute(
-        update(PUBLICATIONS)
-        .where(PUBLICATIONS.c.id == row.id, mine)
-        .values(state=state, finished_ms=unit.now_ms, **told)
-    )
-    if verdict is not None:
-        keep_gates(unit, seen.short_id, row.run_id, verdict.gates)
+    ended = {**mine, "seen_id": row["id"], "state": state, "finished_ms": unit.now_ms}
+    if verdict is None:
+        _LOSE.run(unit.conn, ended)
+    else:
+        _END.run(unit.conn, {**ended, **_told(verdict)})
+        keep_gates(unit, seen.short_id, row["run_id"], verdict.gates)
 
 
 def _is_of(verdict: PublishVerdict, publication_id: str, fence: int) -> bool:
@@ -91,7 +118,5 @@ def _told(verdict: PublishVerdict) -> dict[str, Any]:
 
 def _last_pushed(unit: Unit, short_id: int) -> str | None:
     """Give the commit that we pushed to the ticket's branch last; None when we never did."""
-    pushed = (PUBLICATIONS.c.ticket == short_id) & PUBLICATIONS.c.pushed.is_not(None)
-    newest = select(PUBLICATIONS.c.pushed).where(pushed).order_by(PUBLICATIONS.c.finished_ms.desc()).limit(1)
-    found: str | None = unit.conn.execute(newest).scalar()
+    found: str | None = _LAST_PUSHED.scalar(unit.conn, {"seen_ticket": short_id})
     return found

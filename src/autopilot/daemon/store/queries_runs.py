@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from sqlalchemy import and_, bindparam, func, literal_column, or_, select
+from sqlalchemy import bindparam, func, literal_column, or_, select
 
 from autopilot.daemon.store.mapping import to_attempt, to_publication
-from autopilot.daemon.store.prepared import Prepared, named
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.queries_tickets import ticket, tickets
 from autopilot.daemon.store.rows import LivePublication, LiveRun
 from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
@@ -51,6 +51,36 @@ _STRAY_DRAFTS = Prepared(
             ),
         )
         .order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
+    )
+)
+_PUBLICATIONS_OF = Prepared(
+    lambda: (
+        select(PUBLICATIONS)
+        .where(PUBLICATIONS.c.ticket == bindparam("number"))
+        .order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
+    )
+)
+_DRAFTS_OF = Prepared(
+    lambda: (
+        select(PUBLICATIONS)
+        .where(PUBLICATIONS.c.repo == bindparam("name"), IS_OPEN_DRAFT)
+        .order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
+    )
+)
+_REPOS_WITH_DRAFTS = Prepared(
+    lambda: select(PUBLICATIONS.c.repo).where(IS_OPEN_DRAFT).distinct().order_by(PUBLICATIONS.c.repo)
+)
+_ATTEMPTS_OF = Prepared(
+    lambda: select(ATTEMPTS).where(ATTEMPTS.c.ticket == bindparam("number")).order_by(ATTEMPTS.c.session)
+)
+_GATES_OF = Prepared(
+    lambda: select(GATES.c.record).where(GATES.c.ticket == bindparam("number")).order_by(GATES.c.id)
+)
+_GATES_OF_HEAD = Prepared(
+    lambda: (
+        select(GATES.c.record)
+        .where(GATES.c.ticket == bindparam("number"), GATES.c.head == bindparam("head"))
+        .order_by(GATES.c.id)
     )
 )
 _ATTEMPT = Prepared(lambda: select(ATTEMPTS).where(ATTEMPTS.c.run_id == bindparam("name")))
@@ -116,17 +146,14 @@ def ended_before(conn: Connection, run_ids: Iterable[str], before_ms: int) -> fr
 
 def attempts_of(conn: Connection, ticket_id: str) -> tuple[Attempt, ...]:
     """Give a ticket's attempts, oldest first."""
-    mine = ATTEMPTS.c.ticket == short_id_of(ticket_id)
-    statement = select(ATTEMPTS).where(mine).order_by(ATTEMPTS.c.session)
-    return tuple(map(to_attempt, named(conn.execute(statement))))
+    return tuple(map(to_attempt, _ATTEMPTS_OF.rows(conn, {"number": short_id_of(ticket_id)})))
 
 
 def gates_of(conn: Connection, ticket_id: str, *, head: str | None = None) -> tuple[GateRecord, ...]:
     """Give the gate ledger of a ticket, oldest first; with `head`, of that commit only."""
-    statement = select(GATES.c.record).where(GATES.c.ticket == short_id_of(ticket_id)).order_by(GATES.c.id)
-    if head is not None:
-        statement = statement.where(GATES.c.head == head)
-    return tuple(GateRecord.model_validate(record) for record in conn.execute(statement).scalars())
+    mine: dict[str, int | str] = {"number": short_id_of(ticket_id)}
+    found = _GATES_OF.rows(conn, mine) if head is None else _GATES_OF_HEAD.rows(conn, {**mine, "head": head})
+    return tuple(GateRecord.model_validate(row["record"]) for row in found)
 
 
 def publication(conn: Connection, publication_id: str) -> Publication | None:
@@ -137,9 +164,7 @@ def publication(conn: Connection, publication_id: str) -> Publication | None:
 
 def publications_of(conn: Connection, ticket_id: str) -> tuple[Publication, ...]:
     """Give a ticket's publications, one per commit, oldest first."""
-    mine = PUBLICATIONS.c.ticket == short_id_of(ticket_id)
-    statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
-    return tuple(map(to_publication, named(conn.execute(statement))))
+    return tuple(map(to_publication, _PUBLICATIONS_OF.rows(conn, {"number": short_id_of(ticket_id)})))
 
 
 def fate_of(conn: Connection, ticket_id: str) -> Literal["closed", "merged"] | None:
@@ -160,9 +185,7 @@ def open_drafts(conn: Connection, repo: str) -> int:
 
 def drafts_of(conn: Connection, repo: str) -> tuple[Publication, ...]:
     """Give the publications that `open_drafts` counts, oldest first."""
-    mine = and_(PUBLICATIONS.c.repo == repo, IS_OPEN_DRAFT)
-    statement = select(PUBLICATIONS).where(mine).order_by(PUBLICATIONS.c.created_ms, PUBLICATIONS.c.id)
-    return tuple(map(to_publication, named(conn.execute(statement))))
+    return tuple(map(to_publication, _DRAFTS_OF.rows(conn, {"name": repo})))
 
 
 def stray_drafts(conn: Connection) -> tuple[tuple[Ticket, Publication], ...]:
@@ -174,5 +197,4 @@ def stray_drafts(conn: Connection) -> tuple[tuple[Ticket, Publication], ...]:
 
 def repos_with_drafts(conn: Connection) -> tuple[str, ...]:
     """Name the repositories that have an open draft of ours."""
-    statement = select(PUBLICATIONS.c.repo).where(IS_OPEN_DRAFT).distinct().order_by(PUBLICATIONS.c.repo)
-    return tuple(conn.execute(statement).scalars())
+    return tuple(row["repo"] for row in _REPOS_WITH_DRAFTS.rows(conn))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Integer, Text, bindparam, exists, func, literal_column, select, union_all
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 _AT_ONCE = 200
 _PRIORITIES = range(PRIORITY_URGENT, PRIORITY_LOWEST + 1)
+_NUMBER = TICKETS.c.short_id
 _ORDER = (TICKETS.c.priority, TICKETS.c.not_before_ms, TICKETS.c.short_id)
 
 
@@ -72,19 +75,35 @@ def _next_due() -> Select[Any]:
     return select(func.min(union_all(*arms).subquery().c.at_ms))
 
 
-_FINAL = sorted(state.value for state in FINAL_STATES)
+def _of_state(state: State) -> Select[Any]:
+    return select(TICKETS).where(TICKETS.c.state == literal_column(f"'{state.value}'")).order_by(_NUMBER)
+
+
+def _needs(most: int) -> Select[Any]:
+    """Build the question for what up to so many tickets wait for."""
+    numbers = [bindparam(f"number_{n}", type_=Integer) for n in range(most)]
+    return select(DEPENDENCIES).where(DEPENDENCIES.c.ticket.in_(numbers)).order_by(DEPENDENCIES.c.depends_on)
+
+
+_FINAL: Sequence[ColumnElement[str]] = tuple(
+    literal_column(f"'{state.value}'") for state in sorted(FINAL_STATES)
+)
 _UNFINISHED = frozenset(state for state in State if state not in FINAL_STATES)
 _TICKET = Prepared(lambda: select(TICKETS).where(TICKETS.c.short_id == bindparam("number")))
-_IN_STATE = Prepared(
-    lambda: select(TICKETS).where(TICKETS.c.state == bindparam("wanted")).order_by(TICKETS.c.short_id)
+# The state is a literal: with a parameter that decides whether a partial index may be used, SQLite compiles
+# the statement anew each time it is run. Source: https://www.sqlite.org/c3ref/stmt_status.html, "REPREPARE"
+_IN_STATE: Mapping[State, Prepared] = MappingProxyType(
+    {state: Prepared(partial(_of_state, state)) for state in State}
 )
-_ENDED_SINCE = select(TICKETS).where(
-    TICKETS.c.state.in_(_FINAL),
-    TICKETS.c.short_id.in_(
-        select(HISTORY.c.ticket).where(
-            HISTORY.c.at_ms >= bindparam("since_ms"), HISTORY.c.to_state.in_(_FINAL)
-        )
-    ),
+_ENDED_SINCE = Prepared(
+    lambda: select(TICKETS).where(
+        TICKETS.c.state.in_(_FINAL),
+        TICKETS.c.short_id.in_(
+            select(HISTORY.c.ticket).where(
+                HISTORY.c.at_ms >= bindparam("since_ms"), HISTORY.c.to_state.in_(_FINAL)
+            )
+        ),
+    )
 )
 _DUE_QUEUED = Prepared(lambda: _due(IS_QUEUED, ~_has_open_dependency()))
 _DUE_QUEUED_ELSEWHERE = Prepared(
@@ -110,12 +129,9 @@ _NEEDS = (
     .where(DEPENDENCIES.c.ticket.in_(bindparam("numbers", expanding=True)))
     .order_by(DEPENDENCIES.c.depends_on)
 )
-_NEEDS_OF_ONE = Prepared(
-    lambda: (
-        select(DEPENDENCIES)
-        .where(DEPENDENCIES.c.ticket == bindparam("number"))
-        .order_by(DEPENDENCIES.c.depends_on)
-    )
+_NEEDS_OF_FEW = tuple((most, Prepared(partial(_needs, most))) for most in (1, 4, 20))
+_HISTORY = Prepared(
+    lambda: select(HISTORY).where(HISTORY.c.ticket == bindparam("number")).order_by(HISTORY.c.id)
 )
 _EXCHANGES = Prepared(
     lambda: select(EXCHANGES).where(EXCHANGES.c.ticket == bindparam("number")).order_by(EXCHANGES.c.id)
@@ -222,7 +238,7 @@ def of_night(conn: Connection, since_ms: int) -> tuple[Ticket, ...]:
     The moves tell which those are, so that years of ended tickets are not read. Two days of moves are there.
     """
     going_on = _in_states(conn, _UNFINISHED)
-    ended = named(conn.execute(_ENDED_SINCE, {"since_ms": since_ms}))
+    ended = _ENDED_SINCE.rows(conn, {"since_ms": since_ms})
     return _with_dependencies(conn, sorted((*going_on, *ended), key=lambda row: int(row["short_id"])))
 
 
@@ -245,26 +261,29 @@ def exchanges(conn: Connection, ticket_id: str) -> tuple[Exchange, ...]:
 
 def history(conn: Connection, ticket_id: str) -> tuple[HistoryEntry, ...]:
     """Give every move of a ticket, oldest first."""
-    statement = select(HISTORY).where(HISTORY.c.ticket == ids.short_id_of(ticket_id)).order_by(HISTORY.c.id)
-    return tuple(to_history(row) for row in named(conn.execute(statement)))
+    return tuple(map(to_history, _HISTORY.rows(conn, {"number": ids.short_id_of(ticket_id)})))
 
 
 def _in_states(conn: Connection, states: Collection[State]) -> list[dict[str, Any]]:
     """Ask for one state at a time: that statement is built once, which one for any number of them is not."""
     wanted = frozenset(states)
-    found = [row for state in wanted for row in _IN_STATE.rows(conn, {"wanted": state.value})]
+    found = [row for state in wanted for row in _IN_STATE[state].rows(conn)]
     return found if len(wanted) == 1 else sorted(found, key=lambda row: int(row["short_id"]))
 
 
 def _with_dependencies(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> tuple[Ticket, ...]:
-    match [row["short_id"] for row in rows]:
-        case []:
-            return ()
-        case [number]:
-            found = _NEEDS_OF_ONE.rows(conn, {"number": number})
-        case numbers:
-            found = named(conn.execute(_NEEDS, {"numbers": numbers}))
     needs: dict[int, list[int]] = {}
-    for row in found:
+    for row in _needs_of(conn, [row["short_id"] for row in rows]):
         needs.setdefault(row["ticket"], []).append(row["depends_on"])
     return tuple(to_ticket(row, needs.get(row["short_id"], ())) for row in rows)
+
+
+def _needs_of(conn: Connection, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """Ask for all of them at once: by a statement that is built already, where they are few."""
+    if not numbers:
+        return []
+    for most, few in _NEEDS_OF_FEW:
+        if len(numbers) <= most:
+            filled = (*numbers, *[numbers[0]] * (most - len(numbers)))
+            return few.rows(conn, {f"number_{n}": number for n, number in enumerate(filled)})
+    return named(conn.execute(_NEEDS, {"numbers": numbers}))

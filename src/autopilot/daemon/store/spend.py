@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 
 from autopilot.daemon.store.mapping import to_attempt
-from autopilot.daemon.store.prepared import named
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.tables import ATTEMPTS, TICKETS
 from autopilot.daemon.store.tables_host import LEDGER
 from autopilot.schemas.errors import StaleTransitionError
@@ -16,6 +16,10 @@ from autopilot.schemas.events import Event
 if TYPE_CHECKING:
     from autopilot.daemon.store.rows import Attempt
     from autopilot.daemon.store.unit import Unit
+
+_IS_MINE = (ATTEMPTS.c.run_id == bindparam("seen_run_id"), ATTEMPTS.c.fence == bindparam("seen_fence"))
+_FIND = Prepared(lambda: select(ATTEMPTS).where(*_IS_MINE))
+_KEEP = Prepared(lambda: update(ATTEMPTS).where(*_IS_MINE))
 
 
 def note_spend(unit: Unit, run_id: str, spent_micro_usd: int, *, fence: int) -> None:
@@ -26,15 +30,15 @@ def note_spend(unit: Unit, run_id: str, spent_micro_usd: int, *, fence: int) -> 
     Raises:
         StaleTransitionError: `fence-old`: no run of that name has that fence.
     """
-    mine = (ATTEMPTS.c.run_id == run_id) & (ATTEMPTS.c.fence == fence)
-    found = named(unit.conn.execute(select(ATTEMPTS).where(mine)))
-    if not found:
+    mine = {"seen_run_id": run_id, "seen_fence": fence}
+    row = _FIND.row(unit.conn, mine)
+    if row is None:
         raise StaleTransitionError("fence-old", f"no run {run_id} with the fence {fence}", hint="look again")
-    attempt = to_attempt(found[0])
+    attempt = to_attempt(row)
     more = spent_micro_usd - attempt.spent_micro_usd
     if more <= 0:
         return
-    unit.conn.execute(update(ATTEMPTS).where(mine).values(spent_micro_usd=spent_micro_usd))
+    _KEEP.run(unit.conn, {**mine, "spent_micro_usd": spent_micro_usd})
     if attempt.state == "finished":
         _raise(unit, attempt, more)
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import bindparam, delete, insert, literal_column, select, update
 
 from autopilot.daemon import breaker as rule
 from autopilot.daemon.store import past_holds, queries_host, queries_runs
 from autopilot.daemon.store.brakes import keep_breaker
+from autopilot.daemon.store.leases import LIVE_PUBLICATION, LIVE_RUN
 from autopilot.daemon.store.mapping import to_ticket
-from autopilot.daemon.store.prepared import named
+from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.rows import HoldChanges
 from autopilot.daemon.store.spend import note_spend
-from autopilot.daemon.store.tables import ATTEMPTS, IS_LIVE_RUN, TICKETS
+from autopilot.daemon.store.tables import TICKETS
 from autopilot.daemon.store.tables_host import (
     FIRINGS,
     HOLDS,
-    IS_LIVE_PUBLICATION,
     IS_OPEN_DRAFT,
     PUBLICATIONS,
     SWITCH,
@@ -25,7 +25,6 @@ from autopilot.daemon.store.tables_host import (
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.errors import StaleTransitionError
 from autopilot.schemas.events import Event
-from autopilot.schemas.machine import State
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +34,32 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.engine import Store
     from autopilot.daemon.store.rows import Breaker, OffMode, PrState, Switch
     from autopilot.schemas.ticket import Hold, Ticket
+
+_ASK_TO_CANCEL = Prepared(
+    lambda: (
+        update(TICKETS)
+        .where(
+            TICKETS.c.short_id == bindparam("seen_short_id"),
+            TICKETS.c.state.in_([literal_column("'running'"), literal_column("'publishing'")]),
+            TICKETS.c.fence == bindparam("seen_fence"),
+            TICKETS.c.claim_token == bindparam("seen_claim_token"),
+        )
+        .returning(*TICKETS.c)
+    )
+)
+_TURN = Prepared(lambda: update(SWITCH))
+_START_HOLD = Prepared(lambda: insert(HOLDS))
+_END_HOLD = Prepared(
+    lambda: delete(HOLDS).where(
+        HOLDS.c.name == bindparam("seen_name"), HOLDS.c.scope == bindparam("seen_scope")
+    )
+)
+_FIRED = Prepared(
+    lambda: select(FIRINGS.c.schedule).where(
+        FIRINGS.c.schedule == bindparam("schedule"), FIRINGS.c.nominal_ms == bindparam("nominal_ms")
+    )
+)
+_FIRE = Prepared(lambda: insert(FIRINGS))
 
 
 def record_process(
@@ -48,8 +73,7 @@ def record_process(
     values = {"pid": pid, "pid_started_ms": pid_started_ms, "boot": boot}
 
     def work(unit: Unit) -> None:
-        mine = (ATTEMPTS.c.run_id == run_id) & (ATTEMPTS.c.fence == fence) & IS_LIVE_RUN
-        if unit.conn.execute(update(ATTEMPTS).where(mine).values(values)).rowcount != 1:
+        if LIVE_RUN.run(unit.conn, {**values, "seen_id": run_id, "seen_fence": fence}) != 1:
             what = f"{run_id} is not running under the fence {fence}"
             raise StaleTransitionError("run-ended", what, hint="look again")
 
@@ -67,8 +91,7 @@ def record_publisher(
     values = {"pid": pid, "pid_started_ms": pid_started_ms, "boot": boot}
 
     def work(unit: Unit) -> None:
-        mine = _is_publication(publication_id, fence) & IS_LIVE_PUBLICATION
-        if unit.conn.execute(update(PUBLICATIONS).where(mine).values(values)).rowcount != 1:
+        if LIVE_PUBLICATION.run(unit.conn, {**values, "seen_id": publication_id, "seen_fence": fence}) != 1:
             what = f"publication {publication_id} is not running under the fence {fence}"
             raise StaleTransitionError("publication-ended", what, hint="look again")
 
@@ -141,21 +164,18 @@ def request_cancel(store: Store, seen: Ticket, *, by: str) -> Ticket:
     Raises:
         StaleTransitionError: `ticket-changed`: it is neither, or no longer under the claim as seen.
     """
-    live = [State.RUNNING.value, State.PUBLISHING.value]
 
     def work(unit: Unit) -> Ticket:
-        mine = (
-            TICKETS.c.short_id == seen.short_id,
-            TICKETS.c.state.in_(live),
-            TICKETS.c.fence == seen.fence,
-            TICKETS.c.claim_token == seen.claim_token,
-        )
-        asked = update(TICKETS).where(*mine).values(cancel_requested=True, updated_ms=unit.now_ms)
-        found = named(unit.conn.execute(asked.returning(*TICKETS.c)))
-        if not found:
+        mine = {
+            "seen_short_id": seen.short_id,
+            "seen_fence": seen.fence,
+            "seen_claim_token": seen.claim_token,
+        }
+        row = _ASK_TO_CANCEL.row(unit.conn, {**mine, "cancel_requested": True, "updated_ms": unit.now_ms})
+        if row is None:
             raise StaleTransitionError("ticket-changed", f"{seen.id} is no longer at work as it was seen")
         unit.note(Event.TICKET_MOVED, ticket=seen.id, trigger="cancel-request", by=by)
-        return to_ticket(found[0])
+        return to_ticket(row)
 
     return in_one(store, work)
 
@@ -174,7 +194,7 @@ def turn_off(store: Store, *, by: str, mode: OffMode = "finish", drain_until_ms:
 
 def _turn(store: Store, values: dict[str, object]) -> Switch:
     def work(unit: Unit) -> Switch:
-        unit.conn.execute(update(SWITCH).values(changed_ms=unit.now_ms, **values))
+        _TURN.run(unit.conn, {"changed_ms": unit.now_ms, **values})
         turned = queries_host.switch(unit.conn)
         unit.note(Event.SWITCH_TURNED, is_on=turned.is_on, by=turned.by, until_ms=turned.until_ms)
         return turned
@@ -214,10 +234,9 @@ def sync_holds(store: Store, holds: Sequence[Hold]) -> HoldChanges:
     ]
 
     def work(unit: Unit) -> None:
-        for hold in (*ended, *changed):
-            unit.conn.execute(delete(HOLDS).where(HOLDS.c.name == hold.name, HOLDS.c.scope == hold.scope))
-        for hold in (*started, *changed):
-            unit.conn.execute(insert(HOLDS).values(**hold.model_dump()))
+        over = [{"seen_name": hold.name, "seen_scope": hold.scope} for hold in (*ended, *changed)]
+        _END_HOLD.run_many(unit.conn, over)
+        _START_HOLD.run_many(unit.conn, [hold.model_dump() for hold in (*started, *changed)])
         for hold in started:
             unit.note(Event.HOLD_STARTED, hold=hold.name, scope=hold.scope, cause=hold.cause)
         for hold in ended:
@@ -231,11 +250,10 @@ def sync_holds(store: Store, holds: Sequence[Hold]) -> HoldChanges:
 
 def fire(unit: Unit, schedule: str, nominal_ms: int) -> bool:
     """Enter that a schedule fires for an instant (UTC epoch ms); True for exactly one caller."""
-    mine = (FIRINGS.c.schedule == schedule) & (FIRINGS.c.nominal_ms == nominal_ms)
-    if unit.conn.execute(FIRINGS.select().where(mine)).first() is not None:
+    mine = {"schedule": schedule, "nominal_ms": nominal_ms}
+    if _FIRED.row(unit.conn, mine) is not None:
         return False
-    row = {"schedule": schedule, "nominal_ms": nominal_ms, "fired_ms": unit.now_ms}
-    unit.conn.execute(insert(FIRINGS).values(row))
+    _FIRE.run(unit.conn, {**mine, "fired_ms": unit.now_ms})
     return True
 
 
