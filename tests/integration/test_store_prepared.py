@@ -99,13 +99,13 @@ def test_each_is_still_a_statement_that_another_database_can_be_sent(prepared: P
 
 def test_a_parameter_as_a_state_is_what_that_means() -> None:
     statement = select(TICKETS.c.title).where(TICKETS.c.state == bindparam("some"))
-    assert OF_A_PARTIAL_INDEX.search(str(statement.compile(dialect=sqlite.dialect())))  # type: ignore[no-untyped-call]
+    assert OF_A_PARTIAL_INDEX.search(str(statement.compile(dialect=sqlite.dialect())))
 
 
 @pytest.mark.parametrize("prepared", PREPARED)
 def test_none_that_reads_is_compiled_anew_each_time_for_its_state_is_no_parameter(prepared: Prepared) -> None:
     statement: Any = prepared.statement
-    text = str(statement.compile(dialect=sqlite.dialect()))  # type: ignore[no-untyped-call]
+    text = str(statement.compile(dialect=sqlite.dialect()))
     assert not (text.startswith("SELECT") and OF_A_PARTIAL_INDEX.search(text))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,12 +40,10 @@ class TornStore(Store):
         world.boundary("committed")
         return value
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> AbstractContextManager[Connection]:
         self.world.only_alive()
         _fail(self.world, 0.001)
-        with Store.read(self) as conn:
-            yield conn
+        return Store.read(self)
 
 
 @dataclass(frozen=True)

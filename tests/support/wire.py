@@ -69,20 +69,23 @@ def traced() -> Iterator[list[str]]:
         if not text.lstrip().upper().startswith(_WORDS):
             texts.append(text)
 
-    original = Lines.lent
+    take, give = Lines.take, Lines.give
 
-    @contextmanager
-    def lent(lines: Lines) -> Iterator[Connection]:
-        with original(lines) as conn:
-            raw: Any = conn.connection.dbapi_connection
-            raw.set_trace_callback(note)
-            try:
-                yield conn
-            finally:
-                raw.set_trace_callback(None)
+    def taken(lines: Lines) -> Connection:
+        conn = take(lines)
+        raw: Any = conn.connection.dbapi_connection
+        raw.set_trace_callback(note)
+        return conn
 
-    setattr(Lines, "lent", lent)  # noqa: B010 - mypy refuses an assignment to a method
+    def given(lines: Lines, conn: Connection) -> None:
+        raw: Any = conn.connection.dbapi_connection
+        raw.set_trace_callback(None)
+        give(lines, conn)
+
+    setattr(Lines, "take", taken)  # noqa: B010 - mypy refuses an assignment to a method
+    setattr(Lines, "give", given)  # noqa: B010 - as above
     try:
         yield texts
     finally:
-        setattr(Lines, "lent", original)  # noqa: B010 - as above
+        setattr(Lines, "take", take)  # noqa: B010 - as above
+        setattr(Lines, "give", give)  # noqa: B010 - as above

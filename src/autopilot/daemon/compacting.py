@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.daemon.lock import daemon_lock
 from autopilot.daemon.statedir import check_file_system
-from autopilot.daemon.store.damage import translated
+from autopilot.daemon.store.damage import Translated
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.store.migrate import sole_seat
 
@@ -40,7 +40,7 @@ def compact(paths: Paths, clock: Clock) -> tuple[int, int]:
         before = paths.database.stat().st_size
         with (
             sole_seat(paths.database),
-            translated(paths.database),
+            Translated(paths.database),
             closing(sqlite3.connect(paths.database, isolation_level=None)) as raw,
         ):
             raw.execute("PRAGMA synchronous=FULL")

@@ -105,15 +105,15 @@ def last_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
 
     However many were missed while the machine slept, this is one: pair it with a row per (schedule, instant).
     """
-    today = _local(now_ms, tz).date()
-    moments = (instant_ms(today + shift * _DAY, parse_clock(at), tz) for shift in (1, 0, -1, -2))
+    today, clock = _local(now_ms, tz).date(), parse_clock(at)
+    moments = (instant_ms(today + shift * _DAY, clock, tz) for shift in (1, 0, -1, -2))
     return next(moment for moment in moments if moment <= now_ms)
 
 
 def next_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
     """Give the first instant (UTC epoch ms) after now when the clock shows `at`."""
-    today = _local(now_ms, tz).date()
-    moments = (instant_ms(today + shift * _DAY, parse_clock(at), tz) for shift in (-1, 0, 1, 2))
+    today, clock = _local(now_ms, tz).date(), parse_clock(at)
+    moments = (instant_ms(today + shift * _DAY, clock, tz) for shift in (-1, 0, 1, 2))
     return next(moment for moment in moments if moment > now_ms)
 
 

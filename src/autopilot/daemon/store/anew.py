@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.atomic import sync_folder
 from autopilot.daemon.store import copies, migrate, present
 from autopilot.daemon.store.aside import finish, former, moved_aside
-from autopilot.daemon.store.damage import openable, translated
+from autopilot.daemon.store.damage import Translated, openable
 from autopilot.daemon.store.present import Newer
 from autopilot.daemon.store.restore import flush_copy, tell
 from autopilot.daemon.store.traces import SET_ASIDE, Carried, Traces
@@ -45,7 +45,7 @@ def begin_anew(database: Path, clock: Clock, *, traces: Traces = _NOTHING_LEFT) 
         ConfigError: `database-unwritable`; nothing was changed.
         TransientError: `database-full`; nothing was changed.
     """
-    with migrate.sole_seat(database), translated(database), openable(database):
+    with migrate.sole_seat(database), Translated(database), openable(database):
         tidy(database)
         last = max(traces.last_number, present.last_number(former(database)), _last_of_backups(database))
         with tempfile.TemporaryDirectory(prefix=_STAGE, dir=database.parent) as folder:

@@ -20,8 +20,10 @@ from autopilot.schemas.units import iso_utc
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+    from types import TracebackType
 
     from autopilot.daemon.store.copies import Copy
+    from autopilot.schemas.errors import AutopilotError
 
 LOCK_SUFFIX = ".lock"
 SIDECARS = ("-wal", "-shm", "-journal")
@@ -87,9 +89,8 @@ def refuse_empty(database: Path) -> None:
         raise damaged(database, "the file is empty")
 
 
-@contextmanager
-def translated(database: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours; broken constraints pass, for the caller knows what they mean.
+class Translated:
+    """Turns SQLite's errors into ours; broken constraints pass, for the caller knows what they mean.
 
     Raises:
         ConfigError: `database-damaged` or `database-unwritable`.
@@ -99,29 +100,52 @@ def translated(database: Path) -> Iterator[None]:
 
     Source: https://www.sqlite.org/rescode.html
     """
-    try:
-        yield
-    except sa_exc.TimeoutError as exc:
-        raise _busy(database) from exc
-    except (OverflowError, UnicodeEncodeError) as exc:
-        what = f"the database cannot hold that value: {exc}"
-        raise RefusedError("value-unstorable", what, hint="mend the number or the text") from exc
-    except (sa_exc.DBAPIError, sqlite3.Error) as exc:  # the second: where the driver is used by itself
-        orig = exc.orig if isinstance(exc, sa_exc.DBAPIError) else exc
-        code = getattr(orig, "sqlite_errorcode", 0) & _PRIMARY_CODE
-        if code in _BUSY:
-            raise _busy(database) from exc
-        if code in _DAMAGED:
-            raise damaged(database, str(orig)) from exc
-        # Files beside the database that find no room are told as an I/O error.
-        if code == sqlite3.SQLITE_FULL or (code in _UNUSABLE and has_no_room(database.parent)):
-            raise _full(database) from exc
-        if code == sqlite3.SQLITE_CANTOPEN and has_no_descriptor():
-            what = f"no descriptor is left to open the database {database} with"
-            raise TransientError("descriptors-gone", what, hint="raise the limit: ulimit -n") from exc
-        if code in _UNUSABLE:
-            raise unwritable(database, str(orig)) from exc
-        raise
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Path) -> None:
+        """Take the file that the errors are about."""
+        self._database = database
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Raise what an error means, if it is one of those."""
+        if error is not None and (meant := _meaning(self._database, error)) is not None:
+            raise meant from error
+
+
+def _meaning(database: Path, error: BaseException) -> AutopilotError | None:
+    match error:
+        case sa_exc.TimeoutError():
+            return _busy(database)
+        case OverflowError() | UnicodeEncodeError():
+            what = f"the database cannot hold that value: {error}"
+            return RefusedError("value-unstorable", what, hint="mend the number or the text")
+        case sa_exc.DBAPIError():
+            return _meaning_of_code(database, error.orig)
+        case sqlite3.Error():  # where the driver is used by itself
+            return _meaning_of_code(database, error)
+        case _:
+            return None
+
+
+def _meaning_of_code(database: Path, error: BaseException | None) -> AutopilotError | None:
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE
+    if code in _BUSY:
+        return _busy(database)
+    if code in _DAMAGED:
+        return damaged(database, str(error))
+    # Files beside the database that find no room are told as an I/O error.
+    if code == sqlite3.SQLITE_FULL or (code in _UNUSABLE and has_no_room(database.parent)):
+        return _full(database)
+    if code == sqlite3.SQLITE_CANTOPEN and has_no_descriptor():
+        what = f"no descriptor is left to open the database {database} with"
+        return TransientError("descriptors-gone", what, hint="raise the limit: ulimit -n")
+    return unwritable(database, str(error)) if code in _UNUSABLE else None
 
 
 @contextmanager

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from autopilot.config.entropy import SystemEntropy
 from autopilot.daemon.store import connect, health, migrate
-from autopilot.daemon.store.damage import damaged, openable, translated
+from autopilot.daemon.store.damage import Translated, damaged, openable
 from autopilot.daemon.store.patience import Patience
 from autopilot.daemon.store.place import Place
 from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
+    from types import TracebackType
 
     from sqlalchemy import Connection
 
@@ -41,6 +43,36 @@ _TRIES_IN_A_QUEUE = 60
 """The same while others do commit: then it is a queue, in which our turn comes."""
 
 
+class _Session:
+    """One transaction, for one block. A class: a tick has two dozen, and generators cost what SQLite does."""
+
+    __slots__ = ("_conn", "_database", "_lines")
+
+    def __init__(self, database: Path, lines: Lines) -> None:
+        self._database = database
+        self._lines = lines
+        self._conn: Connection | None = None
+
+    def __enter__(self) -> Connection:
+        with Translated(self._database):
+            self._conn = conn = self._lines.begin()
+        return conn
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        conn, self._conn = self._conn, None
+        if conn is None:
+            return
+        translated = Translated(self._database)
+        with translated:
+            if error is None:
+                self._lines.commit(conn)
+            else:
+                self._lines.drop(conn)
+        translated.__exit__(kind, error, trace)
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """An open database. Safe for several threads; not for use after a fork."""
@@ -55,17 +87,13 @@ class Store:
     entropy: Entropy = field(default=SystemEntropy(), repr=False)
     _patience: Patience = field(default_factory=Patience, repr=False)
 
-    @contextmanager
-    def read(self) -> Iterator[Connection]:
+    def read(self) -> AbstractContextManager[Connection]:
         """Give a connection that sees one moment and cannot write."""
-        with translated(self.database), self._reader.transaction() as conn:
-            yield conn
+        return _Session(self.database, self._reader)
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """Give a connection that holds the write lock; commits at the end, rolls back on any error."""
-        with translated(self.database), self._writer.transaction() as conn:
-            yield conn
+        return _Session(self.database, self._writer)
 
     @contextmanager
     def patience(self, seconds: float) -> Iterator[None]:
@@ -150,7 +178,7 @@ class Store:
         Source: https://www.sqlite.org/c3ref/wal_checkpoint_v2.html
         """
         how = "TRUNCATE" if cut else "PASSIVE"
-        with translated(self.database), self._writer.lent() as conn:
+        with Translated(self.database), self._writer.lent() as conn:
             raw = conn.connection.driver_connection
             if not isinstance(raw, sqlite3.Connection):
                 return True
@@ -194,7 +222,7 @@ def open_store(database: Path, clock: Clock, *, role: Role = "cli", busy_ms: int
         ConfigError: `database-damaged`, `database-missing`, `database-newer`, `database-in-use`,
             `database-full` or `database-unwritable`. A queue that cannot be read is never taken for empty.
     """
-    with translated(database), openable(database):
+    with Translated(database), openable(database):
         seat = migrate.take_seat(database, clock)
     patience = Patience()
     store = Store(
