@@ -39,15 +39,15 @@ def test_a_base_is_run_once_and_remembered_by_its_commit(tmp_path: Path, repo: R
     where = looked(tmp_path / "home", repo)
     first = lines(where)
     assert first["tests of shop"].verdict == "go"
-    assert first["base of shop"].verdict == "warning", first
+    assert first["base of shop"].verdict == "no-go", first
     assert f"red, {repo.base_sha[:12]}: 1 of" in first["base of shop"].evidence
-    assert "ago)" in lines(where)["base of shop"].evidence
     assert [each.name for each in remembered.place(where).iterdir() if each.is_dir()] == []
     project = repo.project
     commit_files(repo.remote, "main", {project.broken_path: project.fixed_file()})
     mended = lines(where)["base of shop"]
     assert mended.verdict == "go", mended
     assert mended.evidence.startswith("green, ")
+    assert "ago)" in lines(where)["base of shop"].evidence
 
 
 def test_where_it_is_not_run_it_is_the_first_run_that_measures_it(tmp_path: Path, repo: Repo) -> None:
@@ -70,11 +70,12 @@ def test_tests_that_take_too_long_are_told_and_nothing_of_them_goes_on(tmp_path:
     ("baseline", "verdict"),
     [
         (Baseline(counts=None, green=True, reason="3 executed"), "go"),
-        (Baseline(counts=None, green=False, reason="1 of 3 tests are red", code="tests-red"), "warning"),
+        (Baseline(counts=None, green=False, reason="1 of 3 tests are red", code="tests-red"), "no-go"),
+        (Baseline(counts=None, green=False, reason="the child fell over", code="not-known"), "warning"),
         (Baseline(counts=None, green=False, reason="no pytest", code="not-started"), "no-go"),
     ],
 )
-def test_a_red_base_is_a_thing_to_know_and_tests_that_cannot_start_block(
+def test_a_base_that_is_red_or_whose_tests_cannot_start_blocks_and_what_is_not_known_is_told(
     baseline: Baseline, verdict: str
 ) -> None:
     line = base.line("base of shop", SHA, baseline)

@@ -45,7 +45,7 @@ _RESULTS = 30
 _MAX_RESULT_BYTES = 16 * 1024 * 1024
 _SHOWN_SHA = 12
 _GATE = "test-summary"
-_TOO_LONG = "timed-out"
+_TOO_LONG, _NOT_KNOWN = "timed-out", "not-known"
 _EARLY_ENDS = frozenset({_TOO_LONG, "stopped"})
 _START_S = 20.0
 """What the child itself may take, beside the tests."""
@@ -109,15 +109,20 @@ def _green(repo: Repo, found: Base, scene: Scene, limit: Limit) -> Iterator[Chec
 
 
 def line(name: str, sha: str, measured: Baseline) -> Check:
-    """Judge what a base's own tests said. A red one is a thing to know: a ticket may be there to mend it."""
+    """Judge what a base's own tests said: on a red one, tickets that do not mend it end with red gates.
+
+    What could not be found out is a thing to know: the first run measures it.
+    """
     seen = f"{sha[:_SHOWN_SHA]}: {measured.reason or 'its tests ended without a word'}"
     if measured.green:
         return ok(name, f"green, {seen}")
     if measured.code == NOT_STARTED:
         cure = "install what is missing, or say in .autopilot.toml how: commands.setup, commands.test"
         return blocked(name, f"its tests cannot be started here: {seen}", cure)
-    cure = "mend the base branch first; tickets that do not mend it end with red gates"
-    return warning(name, f"red, {seen}", cure)
+    if measured.code == _NOT_KNOWN:
+        return warning(name, f"not known, {seen}", "its first run measures it; try its tests by hand")
+    cure = "mend the base branch first; or force this line where a ticket is there to mend it"
+    return blocked(name, f"red, {seen}", cure)
 
 
 def _found(repo: Repo, scene: Scene, limit: Limit) -> Base | None:
@@ -228,12 +233,12 @@ def _verified(repo: Repo, found: Base, scene: Scene, limit: Limit, *, work: Path
 def _verdict(result: VerifyResult | str) -> Baseline:
     """Read what the gate of the tests says."""
     if isinstance(result, str):
-        code = _TOO_LONG if result == _TOO_LONG else "not-known"
+        code = _TOO_LONG if result == _TOO_LONG else _NOT_KNOWN
         return Baseline(counts=None, green=False, reason=result, code=code)
     record = next((each for each in result.gates if each.gate == _GATE), None)
     if record is None:
         reason = result.error or "its tests were not run"
-        return Baseline(counts=None, green=False, reason=reason, code=result.code or "not-known")
+        return Baseline(counts=None, green=False, reason=reason, code=result.code or _NOT_KNOWN)
     return Baseline(counts=record.counts, green=record.is_green, reason=record.reason, code=record.code)
 
 

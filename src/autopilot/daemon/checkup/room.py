@@ -46,9 +46,10 @@ def room(scene: Scene, limit: Limit) -> Iterator[Check]:
     yield ok("room", seen)
     yield from busy(load_per_cpu(), settings.max_load_per_cpu)
     slots = settings.max_parallel_agents or _UNLIMITED
-    yield disk_for(slots, largest(scene, limit), free_bytes=int(free - floors[0]))
+    is_limited = settings.max_parallel_agents > 0
+    yield disk_for(slots, largest(scene, limit), free_bytes=int(free - floors[0]), is_limited=is_limited)
     most = settings.sandbox.memory_mib * _MIB
-    yield memory_for(slots, most or memory.total * 3 // 4, available=memory.available)
+    yield memory_for(slots, most, available=memory.available, total=memory.total)
 
 
 def busy(load: float | None, most: float) -> Iterator[Check]:
@@ -58,13 +59,14 @@ def busy(load: float | None, most: float) -> Iterator[Check]:
         yield warning("load", seen, "end what keeps it busy, or raise max_load_per_cpu (0 = no limit)")
 
 
-def disk_for(slots: int, checkout_bytes: int | None, *, free_bytes: int) -> Check:
+def disk_for(slots: int, checkout_bytes: int | None, *, free_bytes: int, is_limited: bool = True) -> Check:
     """Judge whether so many runs fit on the disk above its floor.
 
     Args:
         slots: runs at the same time.
         checkout_bytes: of the largest repository; None where none was fetched yet.
         free_bytes: above the floor.
+        is_limited: whether the configuration says how many; else one has to fit.
     """
     if checkout_bytes is None:
         return ok("worktrees", "their size is known when a repository has been fetched")
@@ -74,15 +76,27 @@ def disk_for(slots: int, checkout_bytes: int | None, *, free_bytes: int) -> Chec
     if need <= free_bytes:
         return ok("worktrees", seen)
     fit = free_bytes // max(1, _COPIES * checkout_bytes)
-    return warning("worktrees", seen, f"make room, or set max_parallel_agents = {max(1, fit)}")
+    cure = f"make room, or set max_parallel_agents = {fit}" if fit else "make room: not even one fits"
+    return blocked("worktrees", seen, cure) if is_limited or not fit else warning("worktrees", seen, cure)
 
 
-def memory_for(slots: int, most_bytes: int, *, available: int) -> Check:
-    """Say what so many agents may take together; the floor of free memory holds launches back by itself."""
-    most = f"{slots} at once may take {slots * most_bytes / GIB:.1f} GiB"
-    return ok(
-        "memory of runs", f"{most}; {available / GIB:.1f} GiB are free, and none starts below the floor"
-    )
+def memory_for(slots: int, most_bytes: int, *, available: int, total: int) -> Check:
+    """Judge what so many agents may take together, which is more than they need as a rule.
+
+    Nothing starts below the floor of free memory; what this machine could never give is worth a word.
+
+    Args:
+        slots: runs at the same time.
+        most_bytes: which each may take; 0: a part of what there is.
+        available: what is free now.
+        total: what the machine has.
+    """
+    most = f"{slots} at once may take {slots * (most_bytes or total * 3 // 4) / GIB:.1f} GiB"
+    seen = f"{most}; {available / GIB:.1f} GiB are free, and none starts below the floor"
+    if slots * most_bytes <= total:
+        return ok("memory of runs", seen)
+    cure = f"set max_parallel_agents = {max(1, total // most_bytes)}, or a lower memory_mib in [sandbox]"
+    return warning("memory of runs", f"{seen}; the machine has {total / GIB:.1f} GiB", cure)
 
 
 def largest(scene: Scene, limit: Limit) -> int | None:

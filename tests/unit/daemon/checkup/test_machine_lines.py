@@ -23,10 +23,29 @@ class TestRoom:
         assert (line.blocks, line.cure) == (False, "")
         assert "2 at once take up to 6.00 GiB; 7.0 GiB are free" in line.evidence
 
-    def test_where_they_do_not_the_number_that_fits_is_named(self) -> None:
-        line = room.disk_for(4, GIB, free_bytes=7 * GIB)
-        assert not line.blocks
-        assert "max_parallel_agents = 2" in line.cure
+    @pytest.mark.covers("C01")
+    @pytest.mark.parametrize(("is_limited", "verdict"), [(True, "no-go"), (False, "warning")])
+    def test_where_they_do_not_nothing_is_armed_and_the_number_that_fits_is_named(
+        self, *, is_limited: bool, verdict: str
+    ) -> None:
+        line = room.disk_for(4, GIB, free_bytes=7 * GIB, is_limited=is_limited)
+        assert (line.verdict, line.cure) == (verdict, "make room, or set max_parallel_agents = 2")
+
+    @pytest.mark.parametrize("is_limited", [True, False])
+    def test_where_not_even_one_fits_nothing_is_armed(self, *, is_limited: bool) -> None:
+        line = room.disk_for(1, 3 * GIB, free_bytes=7 * GIB, is_limited=is_limited)
+        assert (line.blocks, "not even one" in line.cure) == (True, True)
+
+    @pytest.mark.parametrize(
+        ("most_gib", "verdict", "cure"),
+        [(0, "go", ""), (4, "go", ""), (5, "warning", "set max_parallel_agents = 3, or a lower memory_mib")],
+    )
+    def test_memory_that_the_machine_has_not_got_is_told_and_the_floor_holds_the_rest(
+        self, most_gib: int, verdict: str, cure: str
+    ) -> None:
+        line = room.memory_for(4, most_gib * GIB, available=2 * GIB, total=16 * GIB)
+        assert line.verdict == verdict
+        assert line.cure.startswith(cure)
 
     def test_before_the_first_fetch_nothing_is_known_and_nothing_is_guessed(self) -> None:
         assert room.disk_for(4, None, free_bytes=0).cure == ""
