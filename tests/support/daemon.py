@@ -59,6 +59,8 @@ class Daemon:
             **QUICK,
             **(env or {}),
         }
+        self.code = ROOT / "src"
+        """Where the program lies; a test of two versions lays another one elsewhere."""
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self, *, is_awaited: bool = True) -> subprocess.Popen[bytes]:
@@ -79,7 +81,7 @@ class Daemon:
 
     def environment(self) -> dict[str, str]:
         """What this state folder's commands run with."""
-        return {**self.env, "AUTOPILOT_HOME": str(self.home), "PYTHONPATH": str(ROOT / "src")}
+        return {**self.env, "AUTOPILOT_HOME": str(self.home), "PYTHONPATH": str(self.code)}
 
     def autopilot(
         self, *words: str, cwd: Path | None = None, stdin: str = ""
