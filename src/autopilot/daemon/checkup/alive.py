@@ -21,7 +21,7 @@ from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.runner.agents.adapter import Ending, Order
 from autopilot.runner.agents.belongings import lay_out
 from autopilot.runner.agents.events import Hopeless
-from autopilot.runner.agents.registry import kind_of, new_agent
+from autopilot.runner.agents.registry import kind_of, new_agent, withheld_variables
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.locks import held
 from autopilot.runner.way_of_agent import way_of_question
@@ -102,7 +102,7 @@ def _asked(spec: AgentSpec, scene: Scene, limit: Limit) -> AgentReport | str:
             launch = replace(launch, argv=(*launch.argv, *kind_of(spec).brief))
             lay_out(launch, folder / "private")
             known = secrets_among(launch.passes, scene.runner.environment)
-            env = {**way.covered(_environment(launch, folder, scene)), **way.environment()}
+            env = {**way.covered(_environment(launch, spec, folder, scene)), **way.environment()}
             ended = proc.run(
                 way.argv(launch.argv),
                 cwd=folder / "empty",
@@ -137,6 +137,7 @@ def _heard(agent: Agent, chunk: bytes) -> str | None:
     return next((event.code for event in hopeless), None)
 
 
-def _environment(launch: Launch, folder: Path, scene: Scene) -> dict[str, str]:
+def _environment(launch: Launch, spec: AgentSpec, folder: Path, scene: Scene) -> dict[str, str]:
     extra = {"TMPDIR": str(folder / "tmp"), **launch.extra}
-    return agent_environment(scene.runner.environment, home=folder / "home", own=launch.passes, extra=extra)
+    own = frozenset(launch.passes) - withheld_variables(spec)
+    return agent_environment(scene.runner.environment, home=folder / "home", own=sorted(own), extra=extra)

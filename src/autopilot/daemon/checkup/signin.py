@@ -54,7 +54,8 @@ def _which(name: str, spec: AgentSpec, seen: tuple[str, ...], runner: Runner) ->
     paid = [one for one in kind.paid if one in seen]
     subscribed = [one for one in kind.subscribed if one in seen]
     if paid and spec.billing == "subscription":
-        what = f"billing is subscription, but {paid[0]} of {runner.who} wins, and is paid by use"
+        won = f"{paid[0]} of {runner.who} wins, and is paid by use"
+        what = f"billing is subscription, but {won}; no run is given it"
         cure = f'unset {" ".join(paid)} where the daemon is started, or set billing = "metered"'
         return blocked(name, what, cure)
     if paid and subscribed:

@@ -55,9 +55,20 @@ def new_agent(spec: AgentSpec) -> Agent:
 
 
 def own_variables(spec: AgentSpec) -> tuple[str, ...]:
-    """Name the variables that are this agent's alone: what it signs in with, and what the operator lists."""
+    """Name the variables that are this agent's alone: what it signs in with, and what the operator lists.
+
+    On a subscription no key that is paid by use is among them, whatever the surroundings hold.
+    """
+    kind, withheld = kind_of(spec), withheld_variables(spec)
     key = (spec.key_env,) if spec.key_env else ()
-    return (*kind_of(spec).variables, *spec.env_pass, *key)
+    return (*(name for name in kind.variables if name not in withheld), *spec.env_pass, *key)
+
+
+def withheld_variables(spec: AgentSpec) -> frozenset[str]:
+    """Name the variables that are paid by use, which an agent on a subscription does not get."""
+    if spec.billing != "subscription":
+        return frozenset()
+    return frozenset(kind_of(spec).paid) - {*spec.env_pass, spec.key_env}
 
 
 def services_of(spec: AgentSpec, environment: Mapping[str, str]) -> tuple[str, ...]:
