@@ -13,6 +13,7 @@ from autopilot.daemon.rules import Rules
 from autopilot.daemon.store.rows import Breaker
 from autopilot.runner.state import read_state
 from autopilot.schemas.machine import WaitingFor
+from autopilot.schemas.publication import PublishRequest
 from autopilot.schemas.run import AgentSpec, Outcome, RunSpec
 from autopilot.schemas.ticket import Exchange
 from tests.support import agents
@@ -91,6 +92,23 @@ def test_a_question_ends_the_run_and_its_answer_carries_the_next_one(host: Host,
     second = host.spec(repo, agent, attempt=2, exchanges=(exchange,))
     assert run_here(second).outcome is Outcome.COMMITTED
     assert "right" in (second.run_dir / "prompt-1.md").read_text()
+
+
+@pytest.mark.covers("B20")
+def test_depth_workspace_plan_and_draft_are_nobodys_questions(host: Host, repo: Repo) -> None:
+    spec = host.spec(repo, host.agent([{"write": {"path": "answer.txt", "text": "right\n"}}]))
+    result = run_here(spec)
+    assert (result.outcome, result.questions) == (Outcome.COMMITTED, ())
+    state = read_state(spec.run_dir / "agent-state.json")
+    assert (state.autopilot, state.workspace_source) == (True, "autopilot")
+    assert (state.only_develop, state.local_mode) == (False, False)
+    assert state.base_branch_source != "asked"
+    for phase in state.phases.values():
+        assert phase.plan_approved_at is None
+        assert not phase.clarification_rounds
+        assert (phase.clarification_questions, phase.plan_edit_requests) == ((), ())
+    # A pull request that is no draft cannot even be asked for.
+    assert not [name for name in PublishRequest.model_fields if "draft" in name or "ready" in name]
 
 
 @pytest.mark.covers("A26", "E05", "E07", "E11", "E12", "E27", "O14", "O36", "T08")
