@@ -88,5 +88,5 @@ def around_look(week: Week) -> tuple[Patch, ...]:
         (alive, "alive", account),
         (remote, "Git", git),
         (probing, "_AGAIN_S", _AGAIN_S),
-        (probing, "_FIRST_ANSWER_S", _FIRST_ANSWER_S),
+        (probing, "FIRST_ANSWER_S", _FIRST_ANSWER_S),
     )

@@ -24,6 +24,7 @@ from autopilot.schemas.units import MS_PER_S
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from autopilot.config.paths import Paths
     from autopilot.daemon.shop import Shop
     from autopilot.daemon.supervisor import Supervisor
     from autopilot.schemas.checkup import Check, Checkup
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 CHECK_UP = "check-up"
 """The hold of the moments before the first answer."""
 _FOLDER = "checkup"
-_FIRST_ANSWER_S = 45.0
+FIRST_ANSWER_S = 45.0
 """So long a launch waits for the first look after the switch was turned on, and no longer."""
 _AGAIN_S = 60.0
 """While something says NO-GO it is asked again this soon."""
@@ -64,7 +65,7 @@ class Probing:
         left_s = self._left_s(shop)
         if self._key is None and left_s is not None and left_s <= 0:
             self._look(shop)
-            left_s = None if self._has_answered else _FIRST_ANSWER_S
+            left_s = None if self._has_answered else FIRST_ANSWER_S
         if is_news:
             return shop.now_ms()
         return None if left_s is None else shop.now_ms() + round(max(0.0, left_s) * MS_PER_S)
@@ -113,7 +114,7 @@ class Probing:
         if not shop.settings.checkup.every_s or self._has_answered:
             return 0.0
         now_s = shop.clock.elapsed_s()
-        return _FIRST_ANSWER_S - (now_s - (now_s if self._on_since_s is None else self._on_since_s))
+        return FIRST_ANSWER_S - (now_s - (now_s if self._on_since_s is None else self._on_since_s))
 
     def _left_s(self, shop: Shop) -> float | None:
         """Give the seconds until the next look: none at first, then for as long as somebody waits."""
@@ -136,9 +137,9 @@ class Probing:
             from autopilot.daemon import children  # noqa: PLC0415 - an idle daemon has none
 
             make_folder(folder)
-            _report(shop).unlink(missing_ok=True)
+            look_file(shop.paths).unlink(missing_ok=True)
             children.renew_handed(shop.paths)
-            self._supervisor.start(children.checkup_launch(key, _report(shop)))
+            self._supervisor.start(children.checkup_launch(key, look_file(shop.paths)))
         except (OSError, SpawnError) as error:
             logger("daemon").warning(Event.CHECKUP_FAILED, reason=str(error))
             self._has_answered = True
@@ -152,12 +153,10 @@ class Probing:
         watch = self._supervisor.get(self._key)
         if watch is not None and watch.ending is None:
             return False
-        from autopilot.schemas.checkup import Checkup  # noqa: PLC0415 - as above
-
         self._supervisor.forget(self._key)
         self._key, self._has_answered = None, True
         try:
-            found = Checkup.model_validate_json(read_plain(_report(shop), max_bytes=_MAX_BYTES))
+            found = read_look(shop.paths)
         except (UnreadableError, ValidationError) as error:
             told = watch.ending.told if watch is not None and watch.ending is not None else "it is gone"
             logger("daemon").warning(Event.CHECKUP_FAILED, reason=f"{told}; {error}")
@@ -174,5 +173,18 @@ class Probing:
                 logger("daemon").warning(Event.CHECKUP_REFUSED, hint=line.cure, **facts)
 
 
-def _report(shop: Shop) -> Path:
-    return shop.paths.state / _FOLDER / "look.json"
+def look_file(paths: Paths) -> Path:
+    """Name the file of the last look; it is not there while one is under way."""
+    return paths.state / _FOLDER / "look.json"
+
+
+def read_look(paths: Paths) -> Checkup:
+    """Give the last look.
+
+    Raises:
+        UnreadableError: there is none, or it cannot be read.
+        ValidationError: it is no look.
+    """
+    from autopilot.schemas.checkup import Checkup  # noqa: PLC0415 - an idle daemon has none
+
+    return Checkup.model_validate_json(read_plain(look_file(paths), max_bytes=_MAX_BYTES))
