@@ -9,6 +9,7 @@ pytest_plugins = [
     "tests.support.patience",
     "tests.support.kills",
     "tests.support.longest_first",
+    "tests.support.planted",
     "tests.support.fixtures",
     "tests.support.run_fixtures",
     "tests.support.cell_fixtures",

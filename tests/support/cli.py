@@ -20,7 +20,7 @@ from autopilot.daemon.store import writes
 from autopilot.daemon.store.engine import Store, open_store
 from autopilot.schemas.machine import State
 from autopilot.schemas.run import Outcome
-from tests.support import queue, template
+from tests.support import canary, queue, template
 from tests.support.quick import QUICK
 from tests.support.tree import ROOT
 
@@ -66,6 +66,7 @@ class Cli:
             "TZ": "UTC",
             "AUTOPILOT_HOME": str(home),
             "PYTHONPATH": str(ROOT / "src"),
+            **canary.ENVIRONMENT,
             **QUICK,
             **(env or {}),
         }
@@ -89,7 +90,7 @@ class Cli:
             timeout=TIMEOUT_S,
             check=False,
         )
-        return Said(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return _said(done.returncode, done.stdout, done.stderr)
 
     def call(self, *words: str, stdin: str = "") -> Said:
         """Run one command in this process: what a test of many cases can afford."""
@@ -107,7 +108,7 @@ class Cli:
             os.environ.clear()
             os.environ.update(before[0])
             sys.stdin = before[1]
-        return Said(code, out.getvalue().decode(), err.getvalue().decode())
+        return _said(code, out.getvalue(), err.getvalue())
 
     def ok(self, *words: str, cwd: Path | None = None, stdin: str = "") -> str:
         """Run a command that must end well; gives what it wrote."""
@@ -136,6 +137,13 @@ class Cli:
         """The queue, opened beside the commands."""
         template.lay(self.paths.ensure().database)
         return open_store(self.paths.database, SystemClock())
+
+
+def _said(code: int, out: bytes, err: bytes) -> Said:
+    """What a command wrote, in which no secret of the person may stand."""
+    said = Said(code, out.decode(), err.decode())
+    assert not canary.holds(said.out + said.err), "a command tells a secret of the person's environment"
+    return said
 
 
 def fill(cli: Cli) -> None:

@@ -16,6 +16,7 @@ PLUGINS = (
     "tests.support.left_out",
     "tests.support.at_once",
     "tests.support.signals_kept",
+    "tests.support.planted",
 )
 NOT_THESE = ("no:hypothesispytest", "no:anyio")
 """They import more than all the rest, for nothing that a made-up test does."""
@@ -55,7 +56,12 @@ def run_pytest(
             str(module),
         ],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "CI": "", **(environment or {})},
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}",
+            "CI": "",
+            **(environment or {}),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -2,6 +2,9 @@
 
 `shutdown` wakes handlers that wait on `closing`, cuts the connections that clients
 keep open, and joins every thread: warnings are errors in this suite.
+
+What reaches any of them has left the machine, as a prompt, a draft or a message: it holds no secret of the
+person (`canary`), or closing fails.
 """
 
 import gzip
@@ -11,6 +14,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
+
+from tests.support import canary
 
 
 class LoopbackServer(ThreadingHTTPServer):
@@ -23,6 +28,7 @@ class LoopbackServer(ThreadingHTTPServer):
         self.closing = threading.Event()
         self._open: set[socket.socket] = set()
         self._open_lock = threading.Lock()
+        self.leaks: list[str] = []
         super().__init__(("127.0.0.1", port), handler)
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
@@ -43,6 +49,7 @@ class LoopbackServer(ThreadingHTTPServer):
             for connection in self._open:
                 hang_up(connection)
         self.server_close()
+        assert not self.leaks, f"a secret of the person's environment was sent: {self.leaks}"
 
     def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - base
         with self._open_lock:
@@ -86,7 +93,11 @@ class LoopbackHandler(BaseHTTPRequestHandler):
         else:
             raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.headers.get("Content-Encoding") == "gzip":
-            return gzip.decompress(raw)
+            raw = gzip.decompress(raw)
+        sent = {"request": f"{self.requestline}\n{self.headers}", "body": raw.decode(errors="replace")}
+        leaks = [f"{self.command} {self.path}: {part}" for part, text in sent.items() if canary.holds(text)]
+        assert isinstance(self.server, LoopbackServer)
+        self.server.leaks += leaks
         return raw
 
     def _read_chunks(self) -> bytes:

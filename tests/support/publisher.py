@@ -1,4 +1,8 @@
-"""Runs the publisher: as the daemon does, or one part of it in this process, which is ten times faster."""
+"""Runs the publisher: as the daemon does, or one part of it in this process, which is ten times faster.
+
+It is given a person's secrets (`canary`) beside its own token; nothing of either may be in what it says, in
+what it leaves, or in any command line.
+"""
 
 import json
 import os
@@ -14,6 +18,7 @@ import pytest
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import Git
 from autopilot.config.paths import PUBLISH_EVENTS_FILE
+from autopilot.config.secrets import VARIABLE_PREFIX
 from autopilot.publish.checks.registry import CHECKS
 from autopilot.publish.context import Context, Findings
 from autopilot.publish.files import read_request, read_spec
@@ -22,6 +27,7 @@ from autopilot.publish.publisher import finish
 from autopilot.publish.verdicts import Story
 from autopilot.publish.workspace import workspace
 from autopilot.schemas.publication import PublishSpec
+from tests.support import canary
 from tests.support.gitcmd import git
 from tests.support.publication import Publication
 from tests.support.tree import ROOT
@@ -52,9 +58,10 @@ class Published:
 
 
 def publisher_environment(home: Path, **extra: str) -> dict[str, str]:
-    """What the daemon gives a publisher: little, and the token where the headless store looks for it."""
+    """What the daemon gives a publisher, the token where the headless store looks for it; and more."""
     home.mkdir(parents=True, exist_ok=True)
     return {
+        **canary.ENVIRONMENT,
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(home),
         "AUTOPILOT_HOME": str(home / "autopilot"),
@@ -92,16 +99,25 @@ def start_publisher(
 def spawn_publisher(
     spec_file: Path, *, home: Path, cwd: Path, **extra: str
 ) -> subprocess.CompletedProcess[str]:
-    """One publisher process, from its start to its end."""
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "autopilot.publish", str(spec_file)],
-        cwd=cwd,
-        env=publisher_environment(home, **extra),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    """One publisher process, from its start to its end; no secret of its environment is to be seen then."""
+    tokens = _tokens(extra)
+    with canary.watched(*tokens):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "autopilot.publish", str(spec_file)],
+            cwd=cwd,
+            env=publisher_environment(home, **extra),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+    assert not canary.holds(done.stdout + done.stderr, tokens), "the publisher tells a secret"
+    canary.assert_unseen(home.parent, also=tokens)
+    return done
+
+
+def _tokens(environment: Mapping[str, str]) -> list[str]:
+    return [value for name, value in environment.items() if name.startswith(VARIABLE_PREFIX)]
 
 
 def read_verdict(publication: Publication) -> dict[str, Any]:
@@ -153,6 +169,7 @@ def deliver_only(publication: Publication, environment: Mapping[str, str] | None
             for name, value in (environment or {}).items():
                 patch.setenv(name, value)
             verdict = finish(ctx, Story(spec=ctx.spec, now_ms=ctx.clock.now_ms()))
+    canary.assert_unseen(publication.root, also=_tokens(environment or {}))
     return Published(0, "", json.loads(verdict.model_dump_json()), read_events(publication))
 
 

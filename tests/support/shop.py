@@ -21,7 +21,7 @@ from autopilot.daemon.watch import Ending, Order, Watch
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome, PublishSpec, PublishVerdict
 from autopilot.schemas.run import RunResult, RunSpec
-from tests.support import queue
+from tests.support import canary, queue
 from tests.support.clock import FakeClock
 from tests.support.template import open_laid
 
@@ -84,6 +84,8 @@ class PlayedSupervisor(Supervisor):
 
     def start(self, launch: Launch) -> ProcessId:
         self.launches.append(launch)
+        given = [*launch.argv, *(f"{name}={value}" for name, value in launch.env.items())]
+        assert not [word for word in given if canary.holds(word)], "a child is told a person's secret"
         if (error := self.fault(launch)) is not None:
             raise error
         process = ProcessId(1_000_000 + len(self.launches), len(self.launches))
