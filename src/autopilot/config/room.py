@@ -51,9 +51,14 @@ def has_no_descriptor() -> bool:
 
 
 def log_text(text: str) -> None:
-    """Write to our own log, if it takes it: no room there is no reason to end without a result."""
+    """Write to our own log, if it takes it: no room there is no reason to end without a result.
+
+    What looks like a credential is masked: a fault may tell what it stumbled over.
+    """
+    from autopilot.config.tokens import redact  # noqa: PLC0415 - only where something has gone wrong
+
     with suppress(OSError):
-        sys.stderr.write(text)
+        sys.stderr.write(redact(text))
         sys.stderr.flush()
 
 
