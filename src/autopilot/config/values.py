@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, Field
 
 from autopilot.config.tokens import holds_secret
-from autopilot.schemas.ids import ref_name_fault
+from autopilot.schemas.ids import LANGUAGE, ref_name_fault
 
 _SCP = re.compile(r"^(?:[A-Za-z0-9._-]+@)?[A-Za-z0-9.-]{2,}:(?!//)[^\s]+$")
 _MODEL = r"^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,99}$"
@@ -91,14 +91,13 @@ def _web_url(text: str) -> str:
 
 _HOURS = rf"^({_CLOCK}-{_CLOCK})?$"
 _CLOCK_TIME = rf"^{_CLOCK}$"
-_LANGUAGE = r"^[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?$"
 _VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]*$"
 _SLUG = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _PROJECT = r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9._-]+)+$"
 PATTERNS: Mapping[str, str] = {
     _HOURS: "should look like 22:00-07:00, or be empty",
     _CLOCK_TIME: "should look like 07:30",
-    _LANGUAGE: "should look like en or pt-BR",
+    LANGUAGE: "should look like en or pt-BR",
     _VARIABLE: "should be the name of an environment variable",
     _SLUG: "should begin with a letter or digit and hold no more than 64 of letters, digits, . _ -",
     _MODEL: "should be the model's name as its vendor writes it: letters, digits, . _ : / @ [ ] -",
@@ -109,7 +108,7 @@ CredentialName = Annotated[str, Field(pattern=_SLUG), AfterValidator(_name_of_cr
 Hours = Annotated[str, Field(pattern=_HOURS), AfterValidator(_window)]
 ClockTime = Annotated[str, Field(pattern=_CLOCK_TIME)]
 TimeZone = Annotated[str | None, AfterValidator(lambda name: _time_zone(name or ""))]
-Language = Annotated[str, Field(pattern=_LANGUAGE)]
+Language = Annotated[str, Field(pattern=LANGUAGE)]
 VariableName = Annotated[str, Field(pattern=_VARIABLE)]
 Gibibytes = Annotated[float, Field(ge=0, le=100_000)]
 Load = Annotated[float, Field(ge=0, le=1000)]

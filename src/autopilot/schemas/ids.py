@@ -20,6 +20,8 @@ _KEY = r"[A-Z][A-Z0-9_]+-[1-9][0-9]*"
 ISSUE_PAGE = r"https?://[^/\s]+/([^\s?#]+?)/(?:-/)?issues/([1-9][0-9]*)/?(?:[?#]\S*)?"
 KEY_PAGE = rf"https?://[^/\s]+/(?:[^\s?#]+/)?browse/({_KEY})/?(?:[?#]\S*)?"
 REFERENCE = rf"(?a:(?:[\w.-]+(?:/[\w.-]+)*)?#[1-9][0-9]*|{_KEY})"
+LANGUAGE = r"^[a-z]{2,3}(-[A-Z][A-Za-z]{1,3})?$"
+"""What people are written to in: it stands among the rules of a prompt, where no other text may."""
 _MAX_SHORT_ID = 2**63 - 1
 _MAX_ID_CHARS = 24
 _MAX_REF_BYTES = 200

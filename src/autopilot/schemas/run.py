@@ -12,6 +12,7 @@ from autopilot.schemas.blocked import Blocked
 from autopilot.schemas.cell import OpenedKind, SandboxSpec
 from autopilot.schemas.gate import GateRecord, TestCounts
 from autopilot.schemas.guard import GuardSpec
+from autopilot.schemas.ids import LANGUAGE
 from autopilot.schemas.network import NetworkSpec
 from autopilot.schemas.price import TokenPrice
 from autopilot.schemas.records import Code, EpochMs, MicroUsd, Record, Sha
@@ -127,7 +128,7 @@ class RunSpec(Record):
     sandbox: SandboxSpec = SandboxSpec.model_construct()
     network: NetworkSpec = NetworkSpec.model_construct()
     guard: GuardSpec = GuardSpec.model_construct()
-    output_language: str = "en"
+    output_language: str = Field(default="en", pattern=LANGUAGE)
     created_ms: EpochMs
 
 
