@@ -46,8 +46,9 @@ def test_a_real_key_ring_is_a_go_when_open_and_two_different_no_goes_when_not(tm
     assert "made-up-value" not in told
 
 
+@pytest.mark.parametrize(("desktop", "names_kwallet"), [("GNOME", False), ("plasma:KDE", True)])
 def test_without_a_session_the_refusal_says_that_there_is_no_key_ring_and_what_stands_in(
-    tmp_path: Path,
+    tmp_path: Path, desktop: str, *, names_kwallet: bool
 ) -> None:
     script = (
         "from autopilot.daemon.checkup import configured, who\n"
@@ -58,6 +59,7 @@ def test_without_a_session_the_refusal_says_that_there_is_no_key_ring_and_what_s
         "PATH": os.environ["PATH"],
         "HOME": str(tmp_path),
         "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere",
+        "XDG_CURRENT_DESKTOP": desktop,
         "PYTHONPATH": str(ROOT / "src"),
     }
     ended = proc.run(
@@ -72,6 +74,7 @@ def test_without_a_session_the_refusal_says_that_there_is_no_key_ring_and_what_s
     assert told.startswith("no-go ")
     assert "no key ring can be reached" in told
     assert "AUTOPILOT_SECRET_WEB" in told
+    assert ("KWallet" in told) is names_kwallet
 
 
 class TestSleepLock:

@@ -156,6 +156,8 @@ def credential(name: str, runner: Runner) -> Check:
         return blocked(label, "is locked", cure)
     if standing == "no-backend":
         cure = f"set {variable} where the daemon is started: this session has no key ring to ask"
+        if "KDE" in environ.current().get("XDG_CURRENT_DESKTOP", "").split(":"):
+            cure += "; or let KWallet answer as the Secret Service, in the settings of KDE Wallet"
         return blocked(label, "is missing, and no key ring can be reached (no-backend)", cure)
     return blocked(label, f"is {standing}", secrets.stored_by(name))
 
