@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autopilot.config import proc
@@ -15,6 +16,7 @@ from autopilot.config.clock import SystemClock
 from autopilot.daemon.checkup import power
 from autopilot.daemon.installing import service_of
 from autopilot.launchd.awake import More, hold
+from autopilot.schemas.events import Event
 from tests.support.daemon import Daemon
 from tests.support.logind import dbusmock_logind, listed
 from tests.support.repo_traps import write_script
@@ -117,6 +119,36 @@ def test_a_daemon_that_no_service_keeps_holds_a_lock_from_on_to_off(address: str
     finally:
         daemon.kill()
     wait_until(lambda: listed(address) == [], 20, "it ended with the daemon, however that ended")
+
+
+@pytest.mark.rare
+@pytest.mark.covers("D01")
+@pytest.mark.field_report("DMN-036")
+def test_a_lock_whose_program_is_killed_in_the_middle_of_a_night_is_there_again(
+    address: str, tmp_path: Path
+) -> None:
+    daemon = Daemon(
+        tmp_path / "home",
+        config='[identity]\nname = "P"\nemail = "p@example.org"\n[daemon]\npoll_s = 5\n',
+        env={"DBUS_SYSTEM_BUS_ADDRESS": address},
+    )
+    daemon.start()
+    try:
+        daemon.call("POST", "/v1/switch", on=True, ignore_window=True)
+        daemon.wait_for_event(Event.AWAKE_HELD)
+        process = psutil.Process(daemon.call("GET", "/v1/health")["pid"])
+        (holder,) = [each for each in process.children() if "systemd-inhibit" in each.cmdline()[0]]
+        for each in (*holder.children(recursive=True), holder):
+            each.kill()
+        wait_until(lambda: listed(address) == [], 20, "nothing is held")
+        daemon.wait_for_event(Event.AWAKE_LOST)
+        wait_until(lambda: listed(address), 20, "it is there again")
+        assert locks(address) == [("autopilot", "sleep:idle", "autopilot is on", "block")]
+        daemon.wait_for_event(Event.AWAKE_HELD, count=2)
+        (lock,) = daemon.call("GET", "/v1/status")["awake_locks"]
+        assert (lock["kind"], lock["warning"]) == ("logind", "")
+    finally:
+        daemon.kill()
 
 
 @pytest.mark.covers("D01", "D04", "D05")

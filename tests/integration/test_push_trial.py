@@ -99,6 +99,27 @@ def test_an_ssh_that_waits_for_a_passphrase_is_ended_when_the_time_is_up(
     assert "no answer within 1 s" in report.message
 
 
+@pytest.mark.field_report("PUB-023", "PUB-024")
+def test_a_key_with_a_passphrase_is_refused_as_a_credential_and_nobody_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The stand-in does as OpenSSH: in batch mode it leaves such a key out, else it asks at the terminal."""
+    folder, asked = tmp_path / "bin", tmp_path / "asked"
+    folder.mkdir()
+    write_script(
+        folder / "ssh",
+        'case " $* " in *" -oBatchMode=yes "*) ;; *)\n'
+        f"touch '{asked}'; exec sleep 600;; esac\n"
+        "echo 'git@forge.example: Permission denied (publickey).' >&2\nexit 255\n",
+    )
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    monkeypatch.setenv("GIT_SSH_COMMAND", "ssh -oBatchMode=no")
+    report = tried(tmp_path / "t", "ssh://git@forge.example/o/r.git")
+    assert not asked.exists()
+    assert (report.ok, report.code, report.is_transient) == (False, "remote-refused-credential", False)
+    assert report.hint
+
+
 @pytest.mark.field_report("PUB-024")
 def test_a_host_key_that_nobody_accepted_is_no_time_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

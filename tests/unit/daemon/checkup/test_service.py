@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,23 @@ def test_unit_files_that_install_would_write_otherwise_are_named_with_the_comman
 def test_without_a_service_there_is_nothing_to_say_of_its_files(tmp_path: Path, manager: Manager) -> None:
     (manager.folder / manager.daemon_file).unlink()
     assert looked_at_units(tmp_path) == []
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_service_of_another_installation_is_named_with_who_is_to_mend_it(
+    tmp_path: Path, manager: Manager, *, is_ours: bool
+) -> None:
+    program = sys.executable if is_ours else "/opt/older/bin/python3"
+    file = manager.folder / manager.daemon_file
+    file.write_text(f'{file.read_text()}ExecStart=:"{program}" "-P"\n')
+    found = [line for line in versions.versions(paths_below(tmp_path), FakeClock()) if "program" in line.name]
+    if is_ours:
+        assert found == []
+        return
+    (line,) = found
+    assert (line.name, line.verdict) == ("service program", CheckVerdict.WARNING)
+    assert sys.executable in line.evidence
+    assert line.cure == "autopilot install, by the installation that is to have it"
 
 
 def install(manager: Manager, home: Path) -> None:
