@@ -25,17 +25,24 @@ if TYPE_CHECKING:
 
     from autopilot.config.settings import Settings
     from autopilot.daemon.desk import Desk
+    from autopilot.daemon.rules import Rules
     from autopilot.schemas.ticket import Hold, Ticket
 
 
 def host_demand(
-    conn: Connection, *, settings: Settings, state_dir: Path, now_ms: int, probed: tuple[Hold, ...] = ()
+    conn: Connection,
+    *,
+    settings: Settings,
+    rules: Rules,
+    state_dir: Path,
+    now_ms: int,
+    probed: tuple[Hold, ...] = (),
 ) -> HostDemand:
     """Look at the store, the hours and the machine; `probed` is what a look over it has found."""
     return HostDemand(
         now_ms=now_ms,
         facts=queries_host.facts(conn, now_ms),
-        rules=rules_of(settings),
+        rules=rules,
         schedule=schedule_of(settings),
         free_disk_bytes=_free_disk_bytes(state_dir),
         free_memory_bytes=psutil.virtual_memory().available,
@@ -68,6 +75,7 @@ def holds_of(desk: Desk, conn: Connection, ticket: Ticket) -> tuple[Hold, ...]:
     host = host_demand(
         conn,
         settings=desk.settings,
+        rules=rules_of(desk.settings),
         state_dir=desk.paths.state,
         now_ms=desk.clock.now_ms(),
         probed=tuple(hold for hold in standing if hold.name in PROBED),

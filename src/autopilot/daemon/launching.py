@@ -98,6 +98,7 @@ def _choose(shop: Shop, asked: set[str]) -> tuple[Demand | None, Outlook]:
         host = demand.host_demand(
             conn,
             settings=shop.settings,
+            rules=shop.rules,
             state_dir=shop.paths.state,
             now_ms=now_ms,
             probed=shop.probed(),

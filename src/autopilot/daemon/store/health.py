@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import exc as sa_exc
-from sqlalchemy import text
 
 from autopilot.daemon.store import copies
 from autopilot.schemas.errors import TransientError
@@ -23,7 +22,7 @@ ASK_AFTER_STEPS = 1000
 
 def fault(conn: Connection) -> str | None:
     """Name the first fault: in the file's structure, or an unfinished ticket that its history contradicts."""
-    verdict = conn.execute(text("PRAGMA quick_check(1)")).scalar_one()
+    verdict = conn.exec_driver_sql("PRAGMA quick_check(1)").scalar_one()
     return contradiction(conn) if verdict == "ok" else str(verdict)
 
 
@@ -57,5 +56,5 @@ def contradiction(conn: Connection) -> str | None:
 
     It finds pages of two databases mixed together, which SQLite itself may take for sound.
     """
-    row = conn.execute(text(copies.CONTRADICTION)).one_or_none()
+    row = conn.exec_driver_sql(copies.CONTRADICTION).one_or_none()
     return None if row is None else copies.told(*row)

@@ -13,8 +13,6 @@ from contextlib import ExitStack, closing, contextmanager
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from sqlalchemy import text
-
 from autopilot.config.atomic import flush, sync_folder
 from autopilot.config.logs import logger
 from autopilot.daemon.store import backup, connect
@@ -141,9 +139,9 @@ def _revision(database: Path, seat: int) -> str | None:
 
 def _version_in(lines: Lines) -> str | None:
     with lines.transaction() as conn:
-        if not conn.execute(text("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'")).scalar():
+        if not conn.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").scalar():
             return None
-        version = conn.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        version = conn.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     return None if version is None else str(version)
 
 
@@ -188,7 +186,7 @@ def _upgrade(database: Path) -> None:
             with engine.connect() as conn, conn.begin():
                 config.attributes["connection"] = conn
                 command.upgrade(config, "head")
-                broken = conn.execute(text("PRAGMA foreign_key_check")).first()
+                broken = conn.exec_driver_sql("PRAGMA foreign_key_check").first()
                 if broken is not None:
                     raise damaged(database, f"a row of {broken[0]} refers to nothing")
         finally:

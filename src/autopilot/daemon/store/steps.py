@@ -51,10 +51,18 @@ _FORGOTTEN_MS = 24 * 3600 * MS_PER_S
 _BEFORE, _AFTER = FIRINGS.c.fired_ms, FIRINGS.c.nominal_ms
 _IS_STEP = and_(FIRINGS.c.schedule == SCHEDULE, bindparam("since_ms") < _AFTER)
 _FURTHEST = select(func.coalesce(func.max(_AFTER - _BEFORE), 0)).where(_IS_STEP, _AFTER > _BEFORE)
-_KNOWN = select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == SCHEDULE, bindparam("at_ms") == _AFTER)
+_FURTHEST_NOW = Prepared(lambda: _FURTHEST)
+_KNOWN = Prepared(
+    lambda: select(FIRINGS.c.schedule).where(FIRINGS.c.schedule == SCHEDULE, bindparam("at_ms") == _AFTER)
+)
 _SEEN = select(_AFTER, _BEFORE)
 _IS_SEEN = FIRINGS.c.schedule.between(f"{SEEN} ", f"{SEEN} ~")  # what the key finds
 _SEEN_NOW = Prepared(lambda: _SEEN.where(_IS_SEEN))
+_SEEN_OF_BOOT = Prepared(lambda: _SEEN.where(FIRINGS.c.schedule == bindparam("name")))
+_FORGET_SEEN = Prepared(lambda: delete(FIRINGS).where(_IS_SEEN))
+_NEW = Prepared(lambda: insert(FIRINGS))
+_LATEST_END = Prepared(lambda: select(func.max(ATTEMPTS.c.finished_ms)))
+_LATEST_STEP = Prepared(lambda: select(func.max(_BEFORE)).where(FIRINGS.c.schedule == SCHEDULE))
 _STEPS = select(_AFTER, _BEFORE).where(FIRINGS.c.schedule == SCHEDULE).order_by(text("rowid"))
 _WAITS = (State.QUEUED.value, State.COMMITTED.value)
 
@@ -92,7 +100,7 @@ def cutoff_ms(conn: Connection, clock: Clock, age_ms: int) -> int:
     """
     off = _unseen(conn, clock) or _Off(0, clock.now_ms())
     since_ms = off.now_ms - age_ms - max(0, off.by_ms)
-    ahead_ms: int = conn.execute(_FURTHEST, {"since_ms": since_ms}).scalar_one()
+    ahead_ms: int = _FURTHEST_NOW.scalar(conn, {"since_ms": since_ms})
     return since_ms - ahead_ms
 
 
@@ -124,10 +132,10 @@ def catch_up(store: Store, boot: str | None) -> bool:
     """
 
     def work(unit: Unit) -> None:
-        if boot is not None and unit.conn.execute(_SEEN.where(FIRINGS.c.schedule == _name(boot))).first():
+        if boot is not None and _SEEN_OF_BOOT.row(unit.conn, {"name": _name(boot)}) is not None:
             _settle(unit, _unseen(unit.conn, store.clock))
             return
-        unit.conn.execute(delete(FIRINGS).where(_IS_SEEN))
+        _FORGET_SEEN.run(unit.conn, {})
         _settle(unit, _back(unit.conn, store.clock.now_ms()))
         if boot is not None:
             _remember(unit.conn, boot, store.clock)  # after the step, which moves what was seen before it
@@ -146,14 +154,14 @@ def _take_down(unit: Unit, off: _Off) -> None:
     while _is_known(unit.conn, now_ms):  # a clock set to and fro shows the same moment twice
         now_ms += 1
     step = {"schedule": SCHEDULE, "nominal_ms": now_ms, "fired_ms": now_ms - set_ms}
-    unit.conn.execute(insert(FIRINGS).values(step))
+    _NEW.run(unit.conn, step)
     unit.conn.execute(update(FIRINGS).where(_IS_SEEN).values(fired_ms=FIRINGS.c.fired_ms + set_ms))
     _move(unit.conn, set_ms)
     unit.note(Event.CLOCK_SET, level="warning", by_s=set_ms // MS_PER_S)
 
 
 def _is_known(conn: Connection, at_ms: int) -> bool:
-    return conn.execute(_KNOWN, {"at_ms": at_ms}).first() is not None
+    return _KNOWN.row(conn, {"at_ms": at_ms}) is not None
 
 
 def is_off(conn: Connection, clock: Clock) -> bool:
@@ -185,7 +193,7 @@ def _unseen(conn: Connection, clock: Clock) -> _Off | None:
 def _remember(conn: Connection, boot: str, clock: Clock) -> None:
     elapsed_ms = round(clock.elapsed_s() * MS_PER_S)
     row = {"schedule": _name(boot), "nominal_ms": elapsed_ms, "fired_ms": clock.now_ms()}
-    conn.execute(insert(FIRINGS).values(row))
+    _NEW.run(conn, row)
 
 
 def _name(boot: str) -> str:
@@ -194,9 +202,8 @@ def _name(boot: str) -> str:
 
 def _back(conn: Connection, now_ms: int) -> _Off:
     """Give by how much the clock must have been set back since the latest run ended."""
-    latest_ms: int | None = conn.execute(select(func.max(ATTEMPTS.c.finished_ms))).scalar()
-    step = select(func.max(_BEFORE)).where(FIRINGS.c.schedule == SCHEDULE)
-    told_ms: int = conn.execute(step).scalar() or 0
+    latest_ms: int | None = _LATEST_END.scalar(conn)
+    told_ms: int = _LATEST_STEP.scalar(conn) or 0
     if latest_ms is None or latest_ms <= max(now_ms + _SLACK_MS, told_ms):
         return _Off(0, now_ms)
     return _Off(now_ms - latest_ms, now_ms)
