@@ -19,7 +19,7 @@ _DONE = {PublishOutcome.PR_OPENED, PublishOutcome.PUSHED_AWAITING_PR}
 
 def faults(world: World, ask: Ask, tickets: Sequence[Row]) -> Iterator[str]:
     """A ticket has at most one pull request, and no push has taken away what it must not."""
-    rows = ask("SELECT * FROM publications")
+    rows = ask("SELECT ticket, state, idempotency_key FROM publications")
     live = Counter(row["ticket"] for row in rows if row["state"] == "running")
     for ticket in tickets:
         number = ticket["short_id"]

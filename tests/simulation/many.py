@@ -16,7 +16,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 _LONGEST_STRETCH = 200
 _SUMMARY = re.compile(r"^(\d+) seeds, (\d+) broken; (\d+) ticks, (\d+) ms of CPU$", re.MULTILINE)
-_NOT_PASSED = ("COV", "PYTEST")
+_NOT_PASSED = ("COV", "PYTEST", "PYTHONDONTWRITEBYTECODE")
+"""The last: to compile our modules anew takes as long as four seeds, in every process."""
 
 
 def span(text: str) -> range:

@@ -142,6 +142,7 @@ def _around(world: World) -> tuple[Patch, ...]:
         (delivery, "prepared", channels.prepared(world)),
         (demand, "_free_disk_bytes", lambda _: 0 if world.disk_is_full else 1 << 40),
         (demand, "psutil", memory),
+        (demand, "load_per_cpu", lambda: 0.0),
         (open_draft, "gather", publishers.facts),
         (registry, "open_forge", publishers.opener(world)),
         (faults, "told", partial(_told, world)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,34 +68,31 @@ class Vault:
         self._store: Store | None = None
         self._compiled: Any = LRUCache(1000)
         self._dialect: Any = None
-        self._empty = sqlite3.connect(":memory:")
         open_store(database, clock, role="daemon").close()
-        with sqlite3.connect(database) as made:
-            made.backup(self._empty)
-        made.close()
+        with closing(sqlite3.connect(database)) as made:
+            made.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._empty = database.read_bytes()
 
     def reset(self) -> None:
-        """Make the queue empty, by copying its pages."""
+        """Make the queue empty: another file, with the pages of an empty one."""
         self.close()
         for suffix in ("", "-wal", "-shm"):
             self._database.with_name(self._database.name + suffix).unlink(missing_ok=True)
-        fresh = sqlite3.connect(self._database)
-        fresh.execute("PRAGMA synchronous=OFF")
-        self._empty.backup(fresh)
-        fresh.execute("PRAGMA journal_mode=WAL")
-        fresh.close()
+        self._database.write_bytes(self._empty)
 
     def open(self, clock: Any, entropy: Entropy) -> dict[str, Any]:
         """Give the fields of an open store; a virtual disk loses nothing, so it need not be flushed."""
         self.close()
         self._store = store = open_store(self._database, clock, role="daemon")
         for lines in (store._writer, store._reader):  # noqa: SLF001 - a door only for us would be worse
-            lines.close()
             engine = lines.engine
             event.listen(engine, "connect", _hurry)
             # What was compiled is kept under its dialect: one for all engines, or each seed compiles anew.
             engine.dialect = self._dialect = self._dialect or engine.dialect
             engine._compiled_cache = self._compiled  # noqa: SLF001 - as above
+            for conn in lines._free:  # noqa: SLF001 - as above: what the check has opened is used on
+                conn.dialect = engine.dialect
+                _hurry(conn.connection.driver_connection, None)
         return {each.name: getattr(store, each.name) for each in fields(store)} | {"entropy": entropy}
 
     def close(self) -> None:
@@ -105,7 +102,7 @@ class Vault:
             self._store = None
 
 
-def _hurry(raw: sqlite3.Connection, _record: object) -> None:
+def _hurry(raw: Any, _record: object) -> None:
     raw.execute("PRAGMA synchronous=OFF")
 
 
