@@ -146,6 +146,8 @@ _WORLD: Final = (
             "curl -sSf -m 5 http://127.0.0.1:@web@/ | grep @canary@",
             "curl -sSf -m 5 --noproxy '*' http://localhost:@web@/ | grep @canary@",
             "curl -sSf -m 5 --unix-socket '@machine@/run/web.sock' http://x/ | grep @canary@",
+            "curl -sS -m 5 --http0.9 http://127.0.0.1:@port@/ | grep @canary@",
+            "curl -sS -m 5 --http0.9 --unix-socket '@control@' http://x/ | grep @canary@",
             "exec 3<>/dev/tcp/127.1/@web@ && echo -e 'GET / HTTP/1.0\\r\\n\\r' >&3 && grep -a @canary@ <&3",
         ],
     ),
@@ -153,8 +155,6 @@ _WORLD: Final = (
         "commands",
         r"not found|resolve|refused|connect|unreachable|not permitted|No such|No user exists|403",
         [
-            "curl -sS -m 5 http://127.0.0.1:@port@/",
-            "curl -sS -m 5 --unix-socket '@control@' http://x/",
             "curl -sS -m 5 https://example.com/",
             "curl -sS -m 5 --proxy 127.0.0.1:@port@ http://example.com/",
             "git ls-remote https://example.com/x.git",

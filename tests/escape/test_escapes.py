@@ -64,6 +64,7 @@ THROUGH_LANDLOCK = {
     *(f"a unix socket: {name}" for name in ("the daemon's", "the daemon's by a link")),
     *(f"a decoy of the machine: its {name}" for name in ("bus", "init", "containers", "log", "screen")),
     "commands: curl -sSf -m 5 --unix-socket '@machine@/run/web.sock' http://x/ | grep @canary@",
+    "commands: curl -sS -m 5 --http0.9 --unix-socket '@control@' http://x/ | grep @canary@",
     *(f"a door: chmod 666 '{door}' && chmod 600 '{door}'" for door in ("@outlet@", "@guard@")),
 }
 

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -47,6 +47,7 @@ MACHINE_SOCKETS: Final = (
     *("run/systemd/journal/socket", "tmp/.X11-unix/X0"),
 )
 _HTTP: Final = f"HTTP/1.0 200 OK\r\nContent-Length: {len(CANARY)}\r\n\r\n{CANARY}"
+_HEARING_S: Final = 0.2
 NO_PORT: Final = "1"
 """Where a server would listen, on a machine without IPv6."""
 
@@ -192,9 +193,11 @@ def _accept(stack: ExitStack, family: int, address: str | tuple[str, int], greet
             except OSError:
                 return
             with peer:
-                if greeting != CANARY:
-                    peer.recv(4096)  # who asks first is heard
-                peer.sendall(greeting.encode())
+                peer.settimeout(_HEARING_S)
+                with suppress(TimeoutError, ConnectionError):
+                    peer.recv(4096)  # who asks first is heard, or would be cut off
+                with suppress(ConnectionError):
+                    peer.sendall(greeting.encode())
 
     threading.Thread(target=greet, daemon=True).start()
     stack.callback(server.shutdown, socket.SHUT_RDWR)
