@@ -68,6 +68,8 @@ def test_bytecode_that_a_branch_commits_beside_its_source_is_not_run(
     assert trusting.stdout == hidden.removeprefix("x = "), "the trap is one"
     [record] = [each for each in run_gates(there.context(path=WITH_PYTEST)) if each.gate == "test-summary"]
     assert record.verdict == {"red": "failed", "green": "passed"}[color], record.reason
+    (log,) = (there.folder / "run").rglob("test-summary/output.log")
+    assert "Warning" not in log.read_text(encoding="utf-8"), "nothing of ours is on its way out"
 
 
 def test_what_is_installed_is_loaded_from_its_own_bytecode_and_the_branch_from_its_source(

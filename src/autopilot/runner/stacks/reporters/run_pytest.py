@@ -16,7 +16,7 @@ def main() -> int:
     import pytest  # noqa: PLC0415 - not before our own folder is off the path
 
     sys.path.insert(0, str(Path.cwd()))
-    return pytest.console_main()
+    return int(pytest.main())
 
 
 if __name__ == "__main__":
