@@ -159,6 +159,25 @@ def test_a_person_who_names_the_draft_first_does_not_silence_us(
     assert comments(forge) == [f"see {URL}", TEXT]
 
 
+@pytest.mark.covers("G08")
+@pytest.mark.parametrize(
+    "said", [f"Linked: {URL}", f"> {TEXT}", f"{URL}: checks passed", f"\nBoard moved. {TEXT}"]
+)
+def test_to_an_app_another_apps_words_about_the_draft_are_not_its_own(
+    tmp_path: Path, forge: Forge, said: str
+) -> None:
+    issue = forge.issues.get("o/r", 7)
+    assert issue is not None
+    issue.comments.append(said)
+    issue.others |= {said: {"id": 49699333, "login": "board[bot]", "type": "Bot"}, TEXT: APP}
+    forge.fail_next(faults.forbidden(WHO, times=3))
+    newer = f"{TEXT.splitlines()[0]}\r\nGates: 6 passed\n"
+    for number, text in enumerate((TEXT, TEXT, newer)):
+        (tmp_path / str(number)).mkdir()
+        assert sent(tmp_path / str(number), github(forge), text=text).outcome == "sent"
+    assert comments(forge) == [said, TEXT]
+
+
 def test_a_persons_words_are_not_the_comment_whose_answer_was_lost(tmp_path: Path, forge: Forge) -> None:
     issue = forge.issues.get("o/r", 7)
     assert issue is not None

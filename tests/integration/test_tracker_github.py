@@ -3,6 +3,7 @@
 import pytest
 
 from autopilot.publish.answers import Lost
+from autopilot.publish.trackers.tracker import Ours
 from autopilot.schemas.errors import AutopilotError, ConfigError, TicketError, TransientError
 from tests.support.fixtures import MakeForge
 from tests.support.forge import faults
@@ -46,9 +47,9 @@ def test_a_pull_request_is_no_issue(forge: Forge) -> None:
 
 def test_a_comment_is_added_and_found_again_by_a_mark_in_it(forge: Forge) -> None:
     with github(forge) as tracker:
-        assert not tracker.find("7", "mark-1")
+        assert not tracker.find("7", Ours("mark-1", "done"))
         tracker.comment("7", "A draft is open.\n\nmark-1 ✓")
-        assert tracker.find("7", "mark-1")
+        assert tracker.find("7", Ours("mark-1", "done"))
     told = forge.issues.get("o/r", 7)
     assert told is not None
     assert told.comments == ["A draft is open.\n\nmark-1 ✓"]
@@ -59,10 +60,10 @@ def test_a_mark_on_a_later_page_is_found_and_too_many_pages_are_no_proof_of_abse
     assert issue is not None
     issue.comments = [f"comment {number}" for number in range(120)]
     with github(forge) as tracker:
-        assert tracker.find("7", "comment 119")
+        assert tracker.find("7", Ours("comment 119", "done"))
         issue.comments = ["x"] * 1000
         with pytest.raises(ConfigError, match="comments-not-whole"):
-            tracker.find("7", "mark-1")
+            tracker.find("7", Ours("mark-1", "done"))
 
 
 def test_a_comment_whose_answer_is_lost_can_be_looked_for(forge: Forge) -> None:
@@ -70,7 +71,7 @@ def test_a_comment_whose_answer_is_lost_can_be_looked_for(forge: Forge) -> None:
     with github(forge) as tracker:
         with pytest.raises(Lost):
             tracker.comment("7", "mark-1")
-        assert tracker.find("7", "mark-1")
+        assert tracker.find("7", Ours("mark-1", "done"))
     assert len(forge.requests("POST /repos/o/r/issues/7/comments")) == 1
 
 
@@ -83,11 +84,11 @@ def test_another_issue_than_the_one_asked_for_is_not_taken(forge: Forge) -> None
 
 def test_whose_account_it_is_is_asked_once(forge: Forge) -> None:
     with github(forge) as tracker:
-        assert not tracker.find("7", "mark-1")
+        assert not tracker.find("7", Ours("mark-1", "done"))
         assert forge.requests("GET /user") == []
         tracker.comment("7", "mark-1")
-        assert tracker.find("7", "mark-1")
-        assert tracker.find("7", "mark-1")
+        assert tracker.find("7", Ours("mark-1", "done"))
+        assert tracker.find("7", Ours("mark-1", "done"))
     assert len(forge.requests("GET /user")) == 1
 
 
@@ -105,7 +106,7 @@ def test_of_the_answer_to_a_comment_only_the_number_counts(
     forge.fail_next(Fault(COMMENT, status, body, headers, after=True))
     with github(forge) as tracker:
         tracker.comment("7", "mark-1")
-        assert tracker.find("7", "mark-1")
+        assert tracker.find("7", Ours("mark-1", "done"))
 
 
 def test_an_answer_to_a_comment_that_cannot_be_taken_does_not_tell_whether_it_was_made(forge: Forge) -> None:
@@ -114,7 +115,7 @@ def test_an_answer_to_a_comment_that_cannot_be_taken_does_not_tell_whether_it_wa
     with github(forge) as tracker:
         with pytest.raises(Lost, match="tracker-answer-unreadable"):
             tracker.comment("7", "mark-1")
-        assert tracker.find("7", "mark-1")
+        assert tracker.find("7", Ours("mark-1", "done"))
 
 
 @pytest.mark.covers("H15")
@@ -122,7 +123,7 @@ def test_nothing_but_reading_and_commenting_is_asked_for(forge: Forge) -> None:
     with github(forge) as tracker:
         tracker.read("7")
         tracker.comment("7", "x")
-        tracker.find("7", "x")
+        tracker.find("7", Ours("x", "done"))
         tracker.weaknesses()
     assert sorted({seen.line for seen in forge.requests()}) == [
         "GET /repos/o/r",

@@ -8,6 +8,7 @@ import pytest
 
 from autopilot.publish.answers import Lost
 from autopilot.publish.trackers import jira as module
+from autopilot.publish.trackers.tracker import Ours
 from autopilot.schemas.errors import AutopilotError, ConfigError, TicketError, TransientError
 from tests.support.forge.faults import Fault
 from tests.support.jira import Jira, JiraIssue
@@ -101,9 +102,9 @@ def test_an_issue_that_was_moved_to_another_project_is_named_by_its_new_key(clou
 
 def test_a_comment_is_added_and_found_again_by_a_mark_in_it(server: Jira) -> None:
     with jira(server) as tracker:
-        assert not tracker.find("ABC-7", "mark-1")
+        assert not tracker.find("ABC-7", Ours("mark-1", "done"))
         tracker.comment("ABC-7", "A draft is open.\nmark-1 ✓")
-        assert tracker.find("ABC-7", "mark-1")
+        assert tracker.find("ABC-7", Ours("mark-1", "done"))
     assert server.issues["ABC-7"].comments == ["A draft is open.\nmark-1 ✓"]
 
 
@@ -111,7 +112,7 @@ def test_comments_that_jira_does_not_tell_are_no_proof_of_absence(cloud: Jira) -
     told = {"key": "ABC-7", "fields": {"comment": {"comments": [], "total": 3}}}
     cloud.faults.append(Fault(READ, 200, told))
     with jira(cloud) as tracker, pytest.raises(ConfigError, match="comments-not-whole"):
-        tracker.find("ABC-7", "mark-1")
+        tracker.find("ABC-7", Ours("mark-1", "done"))
 
 
 def test_a_comment_whose_answer_is_lost_can_be_looked_for(cloud: Jira) -> None:
@@ -119,7 +120,7 @@ def test_a_comment_whose_answer_is_lost_can_be_looked_for(cloud: Jira) -> None:
     with jira(cloud) as tracker:
         with pytest.raises(Lost):
             tracker.comment("ABC-7", "mark-1")
-        assert tracker.find("ABC-7", "mark-1")
+        assert tracker.find("ABC-7", Ours("mark-1", "done"))
 
 
 @pytest.mark.covers("H15", "I16")
@@ -127,7 +128,7 @@ def test_exactly_four_requests_exist(server: Jira) -> None:
     with jira(server) as tracker:
         tracker.read("ABC-7")
         tracker.comment("ABC-7", "x")
-        assert tracker.find("ABC-7", "x")
+        assert tracker.find("ABC-7", Ours("x", "done"))
         tracker.weaknesses()
     assert sorted({f"{seen.method} {seen.path}" for seen in server.seen}) == [
         "GET /rest/api/2/issue/ABC-7",
@@ -166,7 +167,11 @@ def test_a_token_that_reads_and_comments_is_narrow_and_each_right_beyond_is_name
 @pytest.mark.parametrize("key", ["ABC-7/transitions", "../mypermissions", "abc-7", "ABC-07", "ABC-7?x", ""])
 def test_nothing_but_a_key_gets_into_a_path(cloud: Jira, key: str) -> None:
     with jira(cloud) as tracker:
-        for ask in (tracker.read, lambda key: tracker.comment(key, "x"), lambda key: tracker.find(key, "x")):
+        for ask in (
+            tracker.read,
+            lambda key: tracker.comment(key, "x"),
+            lambda key: tracker.find(key, Ours("x", "done")),
+        ):
             with pytest.raises(TicketError, match="reference-unknown"):
                 ask(key)
     assert cloud.seen == []

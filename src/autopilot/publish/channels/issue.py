@@ -12,6 +12,7 @@ from autopilot.publish import credential, road
 from autopilot.publish.answers import Lost
 from autopilot.publish.channels.sent import Sent, sent
 from autopilot.publish.trackers.registry import open_tracker
+from autopilot.publish.trackers.tracker import Ours
 from autopilot.schemas.errors import AutopilotError, ConfigError, TicketError, TransientError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def send(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> Sent:
             credential.access(issue.tracker.credential, folder, then=_THEN) as access,
             open_tracker(issue.tracker, access, clock=clock) as tracker,
         ):
-            if tracker.find(issue.reference, issue.known_by):
+            if tracker.find(issue.reference, _ours(issue, text)):
                 return sent()
             return _commented(tracker, issue, text)
     except TicketError as exc:
@@ -49,14 +50,14 @@ def send(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> Sent:
         return Sent("not-sent", exc.code, exc.what, exc.hint)
 
 
-def is_there(issue: IssueTarget, *, clock: Clock, folder: Path) -> bool:
+def is_there(issue: IssueTarget, text: str, *, clock: Clock, folder: Path) -> bool:
     """Tell whether an earlier try has made it after all; False where that cannot be told."""
     try:
         with (
             credential.access(issue.tracker.credential, folder, then=_THEN) as access,
             open_tracker(issue.tracker, access, clock=clock) as tracker,
         ):
-            return tracker.find(issue.reference, issue.known_by)
+            return tracker.find(issue.reference, _ours(issue, text))
     except AutopilotError:
         return False
 
@@ -65,7 +66,7 @@ def _commented(tracker: Tracker, issue: IssueTarget, text: str) -> Sent:
     try:
         tracker.comment(issue.reference, text)
     except Lost as exc:
-        return _looked_for(tracker, issue, exc)
+        return _looked_for(tracker, issue, text, exc)
     except TransientError as exc:  # a rate limit: it says itself that nothing was done
         return Sent("not-sent", exc.code, exc.what, exc.hint)
     except AutopilotError as exc:
@@ -73,10 +74,15 @@ def _commented(tracker: Tracker, issue: IssueTarget, text: str) -> Sent:
     return sent()
 
 
-def _looked_for(tracker: Tracker, issue: IssueTarget, lost: Lost) -> Sent:
+def _looked_for(tracker: Tracker, issue: IssueTarget, text: str, lost: Lost) -> Sent:
     """Find out what the lost answer would have said; a comment that is not there may still come."""
     doubt = Sent("unsure", lost.code, f"{lost.what}: it may have been sent", lost.hint)
     try:
-        return sent() if tracker.find(issue.reference, issue.known_by) else doubt
+        return sent() if tracker.find(issue.reference, _ours(issue, text)) else doubt
     except AutopilotError:
         return doubt
+
+
+def _ours(issue: IssueTarget, text: str) -> Ours:
+    """Say what our comment is known by: its first line names the draft, and what follows may be new."""
+    return Ours(issue.known_by, text.strip().partition("\n")[0].rstrip())

@@ -43,7 +43,7 @@ def is_there(spec: DeliverySpec, *, clock: Clock, folder: Path) -> bool:
         case IssueTarget():
             from autopilot.publish.channels import issue  # noqa: PLC0415 - httpx only where needed
 
-            return issue.is_there(spec.to, clock=clock, folder=folder)
+            return issue.is_there(spec.to, spec.text, clock=clock, folder=folder)
         case ChannelSpec():
             return False
         case _:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.publish.askpass import Access
+    from autopilot.publish.trackers.tracker import Ours
     from autopilot.schemas.tracking import TrackerSpec
 
 _HEADERS = (("Accept", "application/vnd.github+json"), ("X-GitHub-Api-Version", "2022-11-28"))
@@ -103,13 +104,14 @@ class GitHubTracker(OverWire):
             state=told.state,
         )
 
-    def find(self, reference: str, mark: str) -> bool:
+    def find(self, reference: str, ours: Ours) -> bool:
         """Look through the comments, oldest first.
 
         Raises:
             ConfigError: there are more than a thousand, and it is not among the first.
         """
-        return any(is_said(mark, told.body) and self._is_ours(told) for told in self._comments(reference))
+        comments = self._comments(reference)
+        return any(is_said(ours.mark, told.body) and self._is_ours(told, ours.opening) for told in comments)
 
     def comment(self, reference: str, text: str) -> None:
         """Add a comment; it is done once, whatever the answer says beside its number."""
@@ -122,11 +124,15 @@ class GitHubTracker(OverWire):
         told = answer.read(github_rules.Repository.model_validate_json)
         return tuple(github_rules.of_token(told, answer.header("x-oauth-scopes")))
 
-    def _is_ours(self, told: _Comment) -> bool:
-        """Tell whether we wrote it; where that is not told, whether no person did."""
+    def _is_ours(self, told: _Comment, opening: str) -> bool:
+        """Tell whether we wrote it; where that is not told, whether no person did and it begins as ours does.
+
+        Another app that only names the draft (a link's preview, a board) is told apart by that.
+        """
         own = self._own
         if own is None:
-            return told.user is None or told.user.type != "User"
+            is_a_persons = told.user is not None and told.user.type == "User"
+            return not is_a_persons and (told.body or "").lstrip().startswith(opening)
         return told.user is not None and told.user.id == own
 
     @cached_property

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.publish.askpass import Access
+    from autopilot.publish.trackers.tracker import Ours
     from autopilot.schemas.tracking import TrackerSpec
 
 _KEY = re.compile(r"[A-Z][A-Z0-9_]+-[1-9][0-9]*")
@@ -185,7 +186,7 @@ class JiraTracker(OverWire):
             state="closed" if told.fields.status.category.key == "done" else "open",
         )
 
-    def find(self, reference: str, mark: str) -> bool:
+    def find(self, reference: str, ours: Ours) -> bool:
         """Look through the comments.
 
         Raises:
@@ -193,7 +194,7 @@ class JiraTracker(OverWire):
         """
         answer = self._ask(Request.READ, "reading comments", reference, params={"fields": "comment"})
         told = answer.read(_CommentedIssue.model_validate_json).fields.comment
-        is_there = any(is_said(mark, each.body) and self._is_ours(each) for each in told.comments)
+        is_there = any(is_said(ours.mark, each.body) and self._is_ours(each) for each in told.comments)
         if not is_there and told.total > len(told.comments):
             raise too_many_comments(reference)
         return is_there

@@ -7,10 +7,19 @@ wrong.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from autopilot.schemas.tracking import Issue
+
+
+@dataclass(frozen=True, slots=True)
+class Ours:
+    """What a comment of ours is known by: a mark that is in no other's, and the line that it begins with."""
+
+    mark: str
+    opening: str
 
 
 class Tracker(Protocol):
@@ -20,10 +29,11 @@ class Tracker(Protocol):
         """Read one issue as it is now."""
         ...
 
-    def find(self, reference: str, mark: str) -> bool:
-        """Tell whether a comment of our own account holds this text; asked before one is made a second time.
+    def find(self, reference: str, ours: Ours) -> bool:
+        """Tell whether a comment of our own account holds the mark; asked before one is made a second time.
 
-        Where a tracker does not say who we are, others' comments count too: never a second one.
+        Where a tracker does not say who we are, others' comments count too: never a second one. Where it says
+        at least what no person wrote, that counts if it begins as ours does.
         """
         ...
 
