@@ -48,6 +48,7 @@ HOLDERS = (
 SETS = (
     *queries_tickets._IN_STATE.values(),  # noqa: SLF001 - only these are held together
     *(few for _, few in queries_tickets._NEEDS_OF_FEW),  # noqa: SLF001 - as above
+    *steps._AHEAD,  # noqa: SLF001 - as above
 )
 PREPARED = [
     *(
@@ -56,7 +57,7 @@ PREPARED = [
         for name, value in vars(module).items()
         if isinstance(value, Prepared)
     ),
-    *(pytest.param(value, id=f"queries_tickets.set-{place}") for place, value in enumerate(SETS)),
+    *(pytest.param(value, id=f"of-a-set-{place}") for place, value in enumerate(SETS)),
 ]
 OF_A_PARTIAL_INDEX = re.compile(r"\b(?:pr_)?state (?:= \?|IN \(\?)")
 """A state that is a parameter. SQLite, which must look whether it is the one of an index, compiles the

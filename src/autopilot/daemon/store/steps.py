@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import (
+    BigInteger,
     BindParameter,
     ColumnElement,
     and_,
@@ -24,16 +25,15 @@ from sqlalchemy import (
 )
 
 from autopilot.daemon.store.prepared import Prepared
-from autopilot.daemon.store.tables import ATTEMPTS, TICKETS
+from autopilot.daemon.store.tables import ATTEMPTS, IS_COMMITTED, IS_QUEUED, TICKETS
 from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, DELIVERIES, FIRINGS
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.events import Event
-from autopilot.schemas.machine import State
 from autopilot.schemas.records import LAST_MS
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
-    from sqlalchemy import Column, Connection
+    from sqlalchemy import Column, Connection, Update
 
     from autopilot.config.clock import Clock
     from autopilot.daemon.store.engine import Store
@@ -64,7 +64,41 @@ _NEW = Prepared(lambda: insert(FIRINGS))
 _LATEST_END = Prepared(lambda: select(func.max(ATTEMPTS.c.finished_ms)))
 _LATEST_STEP = Prepared(lambda: select(func.max(_BEFORE)).where(FIRINGS.c.schedule == SCHEDULE))
 _STEPS = select(_AFTER, _BEFORE).where(FIRINGS.c.schedule == SCHEDULE).order_by(text("rowid"))
-_WAITS = (State.QUEUED.value, State.COMMITTED.value)
+
+
+def _moved(column: Column[int]) -> ColumnElement[int]:
+    there = column + bindparam("by_ms", type_=BigInteger)
+    return case((there < 0, 0), (there > LAST_MS, LAST_MS), else_=there)
+
+
+def _waiting_tickets() -> Update:
+    """Choose those whose time is ours, and not what a person has said."""
+    is_ours = or_(TICKETS.c.attempts > 0, TICKETS.c.releases > 0, IS_COMMITTED)
+    later = and_(or_(IS_QUEUED, IS_COMMITTED), TICKETS.c.not_before_ms > 0, is_ours)
+    return update(TICKETS).where(later).values(not_before_ms=_moved(TICKETS.c.not_before_ms))
+
+
+_AHEAD = (
+    Prepared(_waiting_tickets),
+    Prepared(
+        lambda: (
+            update(BREAKERS)
+            .where(BREAKERS.c.cooldown_until_ms.is_not(None))
+            .values(cooldown_until_ms=_moved(BREAKERS.c.cooldown_until_ms))
+        )
+    ),
+    Prepared(lambda: update(AGENT_WINDOWS).values(resets_ms=_moved(AGENT_WINDOWS.c.resets_ms))),
+    Prepared(
+        lambda: (
+            update(DELIVERIES)
+            .where(DELIVERIES.c.ended_ms.is_(None))
+            .values(not_before_ms=_moved(DELIVERIES.c.not_before_ms))
+        )
+    ),
+)
+_SEEN_AHEAD = Prepared(
+    lambda: update(FIRINGS).where(_IS_SEEN).values(fired_ms=FIRINGS.c.fired_ms + bindparam("by_ms"))
+)
 
 
 class _Off(NamedTuple):
@@ -155,7 +189,7 @@ def _take_down(unit: Unit, off: _Off) -> None:
         now_ms += 1
     step = {"schedule": SCHEDULE, "nominal_ms": now_ms, "fired_ms": now_ms - set_ms}
     _NEW.run(unit.conn, step)
-    unit.conn.execute(update(FIRINGS).where(_IS_SEEN).values(fired_ms=FIRINGS.c.fired_ms + set_ms))
+    _SEEN_AHEAD.run(unit.conn, {"by_ms": set_ms})
     _move(unit.conn, set_ms)
     unit.note(Event.CLOCK_SET, level="warning", by_s=set_ms // MS_PER_S)
 
@@ -211,19 +245,8 @@ def _back(conn: Connection, now_ms: int) -> _Off:
 
 def _move(conn: Connection, set_ms: int) -> None:
     """Move what lies ahead: waits after a failure, cool-downs, usage windows, messages that wait."""
-
-    def moved(column: Column[int]) -> ColumnElement[int]:
-        there = column + set_ms
-        return case((there < 0, 0), (there > LAST_MS, LAST_MS), else_=there)
-
-    ours = or_(TICKETS.c.attempts > 0, TICKETS.c.releases > 0, TICKETS.c.state == State.COMMITTED.value)
-    later = and_(TICKETS.c.state.in_(_WAITS), TICKETS.c.not_before_ms > 0, ours)
-    conn.execute(update(TICKETS).where(later).values(not_before_ms=moved(TICKETS.c.not_before_ms)))
-    until = BREAKERS.c.cooldown_until_ms
-    conn.execute(update(BREAKERS).where(until.is_not(None)).values(cooldown_until_ms=moved(until)))
-    conn.execute(update(AGENT_WINDOWS).values(resets_ms=moved(AGENT_WINDOWS.c.resets_ms)))
-    waits = update(DELIVERIES).where(DELIVERIES.c.ended_ms.is_(None))
-    conn.execute(waits.values(not_before_ms=moved(DELIVERIES.c.not_before_ms)))
+    for ahead in _AHEAD:
+        ahead.run(conn, {"by_ms": set_ms})
     _move_steps(conn, set_ms)
 
 
