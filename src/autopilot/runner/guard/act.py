@@ -264,7 +264,7 @@ class Act:
                 raise Refused(
                     "build-file-changed",
                     f"this run changed {name.replace(ANY, '*').replace(ONE, '?')}, which tells {what} what "
-                    "to run; use the own test runner",
+                    "to run; use the own test runner, or cmake --build FOLDER for what cmake made there",
                 )
 
     def is_written(self, path: str) -> bool:

@@ -23,11 +23,19 @@ _SECRET = (
     ".pgpass", ".ssh/**", ".aws/**", ".gnupg/**", ".docker/config.json", ".kube/**",
     ".htpasswd", ".vault-token", ".dockercfg", ".s3cfg", ".boto", "*.jks", "*.keystore", "*.tfstate",
     "id_rsa", "id_dsa", "id_ed25519", "id_ecdsa", "*.pem", "*.p12", "*.pfx", "*.key", "*.keychain*",
+    "id_ed25519_sk", "id_ecdsa_sk", "*.ppk", "*.kdbx", "*.env", "credentials.json", "kubeconfig",
+    "kubeconfig.y*ml", "*.kubeconfig", "service-account*.json", "service_account*.json",
+    "serviceaccount*.json", "client_secret*.json", "application_default_credentials.json",
 )  # fmt: skip
 # A client looks for these where it starts, so `src/*` need not be taken for one of them.
 _TOP = frozenset({"opencode.json*"})
 # They show which names there are, with made-up values, and are committed.
-_SAMPLES = frozenset({".env.example", ".env.sample", ".env.template", ".env.dist"})
+_SAMPLES = frozenset(
+    {
+        *(".env.example", ".env.sample", ".env.template", ".env.dist"),
+        *("example.env", "sample.env", "template.env", "dist.env"),
+    }
+)
 _INSTALLED = ("node_modules/**", ".venv/**", "venv/**", "site-packages/**")
 _SINKS = frozenset({"/dev/null"})
 # NTFS has a second, short name for `.git`. Source: git-config(1), core.protectNTFS.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from autopilot.runner.guard.grammar import ANY
 from autopilot.runner.guard.judge import Guard
 from autopilot.runner.guard.names import covers, is_one_of
-from autopilot.runner.guard.verdict import GuardContext, GuardRequest
+from autopilot.runner.guard.verdict import Decision, GuardContext, GuardRequest
+from tests.support.wait import wait_until
 
 GUARD = Guard(GuardContext("/w/T-1", "/t/T-1", hosts=frozenset({"docs.python.org"})))
 COPIED = (
@@ -68,3 +72,28 @@ def test_a_name_with_wildcards_covers_what_it_may_have_become() -> None:
     assert is_one_of(f"rules.{ANY}", ("*.mk",))
     assert is_one_of("Rules.MK", ("*.mk",))
     assert not is_one_of("rules.c", ("*.mk", "makefile"))
+
+
+@pytest.mark.covers("H12")
+def test_what_cmake_made_in_this_run_is_built_by_cmake_and_not_by_make(tmp_path: Path) -> None:
+    """ADR 0113: of a Makefile that is new the guard cannot tell who wrote it last."""
+    tree = tmp_path / "tree"
+    (tree / "build").mkdir(parents=True)
+    (tree / "CMakeLists.txt").touch()
+    (tree / "build" / "Makefile").touch()
+    began = (tree / "build" / "Makefile").stat().st_ctime_ns
+    guard = Guard(GuardContext(str(tree), str(tmp_path / "tmp"), started_ns=began + 1))
+    wait_until(lambda: _touched(tree / "build" / "Makefile") > began, 10, "the clock of the disk goes on")
+
+    def asked(command: str, *written: str) -> Decision:
+        return guard.decide(GuardRequest("Bash", {"command": command}, written=frozenset(written)))
+
+    for command in ("cd build && make", "make -C build"):
+        assert "cmake --build FOLDER" in asked(command).reason, command
+    assert asked("cmake --build build").allowed
+    assert not asked("cmake --build build", f"{tree}/build/Makefile").allowed
+
+
+def _touched(file: Path) -> int:
+    os.utime(file)
+    return file.stat().st_ctime_ns
