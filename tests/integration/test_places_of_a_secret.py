@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -117,5 +118,11 @@ def test_an_address_with_a_password_is_refused_before_git_could_be_given_it(tmp_
 
 @pytest.mark.field_report("SEC-013")
 def test_none_of_our_processes_and_of_their_children_leaves_a_core_file() -> None:
-    done = subprocess.run([sys.executable, "-P", "-c", LIMITS], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", LIMITS],
+        env={"PATH": os.defpath, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split("\n")[:2] == ["(0, 0)", "(0, 0)"]
