@@ -237,12 +237,25 @@ def test_without_a_token_the_commit_waits_and_goes_out_once_there_is_one(
     assert runs(person, name) == 1
 
 
-def test_a_token_that_the_forge_refuses_parks_the_commit_for_a_credential(
+def test_a_token_that_is_refused_once_is_read_anew_and_nobody_is_asked(
     make_shopkeeper: Callable[..., Person], forge: Forge
 ) -> None:
     person = make_shopkeeper()
     person.begins()
     forge.fail_next(faults.bad_credentials(r"/repos/"))
+    name = person.adds(TITLE)
+    assert person.waits(name, "published", "failed", "parked")["state"] == "published", person.does(
+        "why", name
+    )
+    assert the_draft(forge).draft
+
+
+def test_a_token_that_the_forge_refuses_again_parks_the_commit_for_a_credential(
+    make_shopkeeper: Callable[..., Person], forge: Forge
+) -> None:
+    person = make_shopkeeper()
+    person.begins()
+    forge.fail_next(faults.bad_credentials(r"/repos/", times=2))
     name = person.adds(TITLE)
     ticket = person.waits(name)
     assert (ticket["state"], ticket["waiting_for"]) == ("parked", "credential")
