@@ -50,6 +50,7 @@ base = "main"
 name = "till"
 url = "https://forge.example/o/till.git"
 """
+CHECKUP = "autopilot.daemon.checkup"
 GONE = Ending("the process was killed by signal 9")
 
 
@@ -84,8 +85,10 @@ class PlayedSupervisor(Supervisor):
 
     def start(self, launch: Launch) -> ProcessId:
         self.launches.append(launch)
-        env = {name: each for name, each in launch.env.items() if name != "SSH_AUTH_SOCK"}  # git's, by ssh
-        given = [*launch.argv, *(f"{name}={value}" for name, value in env.items())]
+        # git asks the agent of ssh; and whoever looks the machine over is given all that the daemon has.
+        env = {name: each for name, each in launch.env.items() if name != "SSH_AUTH_SOCK"}
+        told = [] if CHECKUP in launch.argv else [f"{name}={each}" for name, each in env.items()]
+        given = [*launch.argv, *told]
         assert not [word for word in given if canary.holds(word)], "a child is told a person's secret"
         if (error := self.fault(launch)) is not None:
             raise error
