@@ -29,6 +29,13 @@ def across_the_pieces_of_a_large_file(folder: Path) -> None:
     (folder / "log").write_text("x" * half + canary.WORD + "x" * (20 * 1024 * 1024))
 
 
+def behind_a_hole_of_a_tebibyte(folder: Path) -> None:
+    with (folder / "log").open("wb") as file:
+        file.seek(1 << 40)
+        file.write(SECRET.encode())
+        file.truncate(2 << 40)
+
+
 def in_a_compressed_log(folder: Path) -> None:
     (folder / "log.gz").write_bytes(gzip.compress(SECRET.encode()))
 
@@ -69,6 +76,7 @@ def in_a_bundle_that_builds_on_another_repository(folder: Path) -> None:
     [
         in_a_file,
         across_the_pieces_of_a_large_file,
+        behind_a_hole_of_a_tebibyte,
         in_a_compressed_log,
         in_a_row_over_two_pages,
         in_a_loose_object,

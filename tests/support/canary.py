@@ -8,7 +8,9 @@ git repository and bundle, and command lines, those of the whole story where `wa
 from __future__ import annotations
 
 import contextlib
+import errno
 import gzip
+import os
 import sqlite3
 import subprocess
 import tempfile
@@ -109,8 +111,20 @@ def _holders(folder: Path, needles: tuple[bytes, ...]) -> Iterator[str]:
             continue
 
 
+def _past_holes(number: int) -> bool:
+    """Go to where the file has bytes again: a hole may be a tebibyte long. False where there are none."""
+    here = os.lseek(number, 0, os.SEEK_CUR)
+    try:
+        os.lseek(number, here, os.SEEK_DATA)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            return False
+        os.lseek(number, here, os.SEEK_SET)  # no such question here
+    return True
+
+
 def _file_holds(path: Path, needles: tuple[bytes, ...], folder: Path) -> bool:
-    with path.open("rb") as file:
+    with path.open("rb", buffering=0) as file:
         head = file.read(_PIECE)
         if head.startswith(_SQLITE) and _rows_hold(path, needles):
             return True
@@ -126,7 +140,7 @@ def _file_holds(path: Path, needles: tuple[bytes, ...], folder: Path) -> bool:
         while rest:
             if _holds(rest, needles):
                 return True
-            piece = file.read(_PIECE)
+            piece = file.read(_PIECE) if _past_holes(file.fileno()) else b""
             rest = rest[-longest:] + piece if piece else b""
     return False
 
