@@ -101,7 +101,7 @@ def test_after_a_killed_demo_another_plays_well_and_what_it_says_can_be_typed(cl
     assert "tests-red" in cli.ok(*typed(cli, lines["logs"]))
     assert cli.ok(*typed(cli, lines["answer"])) == "T-3 is queued\n"
     cli.env["PATH"] = f"{home / 'programs'}:{cli.env['PATH']}"
-    cli.ok("on", "--now")
+    cli.ok(*typed(cli, lines["on"]))
 
     def published() -> bool:
         return bool(json.loads(cli.told("show", "T-3", "--json"))["ticket"]["state"] == "published")

@@ -99,7 +99,8 @@ def farewell(stage: Stage, pr_url: str) -> Iterator[str]:
     yield f"  export AUTOPILOT_HOME={shlex.quote(str(stage.home))}"
     yield "  autopilot review T-1        # the draft: text, gates, diff"
     yield "  autopilot logs T-2          # why the agent's word was not enough"
-    yield '  autopilot answer T-3 "EUR"  # it goes on after: autopilot on --now'
+    yield '  autopilot answer T-3 "EUR"  # it goes on after the next line'
+    yield '  autopilot on --now --force "base of till"  # red until the draft is merged'
     yield "  autopilot status --watch    # until it is published; then: autopilot daemon stop"
     undo = "unset AUTOPILOT_HOME" if name == "autopilot" else "unset AUTOPILOT_HOME; unalias autopilot"
     yield f"  {undo}   # before a repository of your own"
