@@ -10,29 +10,10 @@ import pytest
 from autopilot.daemon.own_lock import OwnLock, more_than_sleep
 from autopilot.daemon.store import nights, writes
 from autopilot.daemon.vigil import Vigil
-from autopilot.launchd.launchctl import Launchctl
-from autopilot.schemas.errors import RefusedError, TransientError
-from tests.support.clock import FakeClock
+from autopilot.schemas.errors import TransientError
+from tests.support.keepers import Keeper
 from tests.support.repo_traps import write_script
 from tests.support.shop import Stage
-
-
-class Keeper(Launchctl):
-    """Notes what is asked of it."""
-
-    def __init__(self) -> None:
-        super().__init__(FakeClock())
-        self.asked: list[bool | str] = []
-        self.refuses = False
-
-    def keep_awake(self, *, is_wanted: bool) -> None:
-        self.asked.append(is_wanted)
-        if self.refuses:
-            raise RefusedError("service-refused", "no", hint="")
-
-    def is_awake(self) -> bool:
-        self.asked.append("asked")
-        return False
 
 
 @pytest.fixture
@@ -44,7 +25,7 @@ def stage(tmp_path: Path) -> Iterator[Stage]:
 
 @pytest.mark.covers("D01", "D04")
 def test_it_follows_the_switch_and_says_when_to_look_next(stage: Stage) -> None:
-    keeper = Keeper()
+    keeper = Keeper(holds=False)
     vigil = Vigil(keeper)
     assert vigil(stage.shop) is None
     assert keeper.asked == [False]  # one that a daemon left behind when it was killed
@@ -62,7 +43,7 @@ def test_it_follows_the_switch_and_says_when_to_look_next(stage: Stage) -> None:
 
 
 def test_a_daemon_that_ends_lets_the_machine_sleep_and_only_then(stage: Stage) -> None:
-    keeper = Keeper()
+    keeper = Keeper(holds=False)
     vigil = Vigil(keeper)
     vigil.close()
     writes.turn_on(stage.store, by="test")
@@ -72,7 +53,7 @@ def test_a_daemon_that_ends_lets_the_machine_sleep_and_only_then(stage: Stage) -
 
 
 def test_who_wants_no_lock_gets_none(tmp_path: Path) -> None:
-    stage, keeper = Stage(tmp_path, config="awake = { enabled = false }\n"), Keeper()
+    stage, keeper = Stage(tmp_path, config="awake = { enabled = false }\n"), Keeper(holds=False)
     writes.turn_on(stage.store, by="test")
     Vigil(keeper)(stage.shop)
     assert keeper.asked == [False]
@@ -83,7 +64,7 @@ def test_who_wants_no_lock_gets_none(tmp_path: Path) -> None:
 def test_a_keeper_that_refuses_stops_no_tick_and_is_asked_again_until_it_gives(
     stage: Stage, *, is_on: bool
 ) -> None:
-    keeper = Keeper()
+    keeper = Keeper(holds=False)
     keeper.refuses = True
     if is_on:
         writes.turn_on(stage.store, by="test")
@@ -103,7 +84,7 @@ def test_a_keeper_that_refuses_stops_no_tick_and_is_asked_again_until_it_gives(
 
 
 def test_the_end_asks_again_for_what_was_refused(stage: Stage) -> None:
-    keeper = Keeper()
+    keeper = Keeper(holds=False)
     vigil = Vigil(keeper)
     writes.turn_on(stage.store, by="test")
     vigil(stage.shop)
@@ -121,7 +102,7 @@ def kept(stage: Stage) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.field_report("DMN-036")
 def test_a_night_without_a_lock_is_told_while_it_lasts_and_no_longer(stage: Stage) -> None:
-    keeper = Keeper()
+    keeper = Keeper(holds=False)
     vigil = Vigil(keeper)
     writes.turn_on(stage.store, by="test")
     vigil(stage.shop)
@@ -135,7 +116,7 @@ def test_a_night_without_a_lock_is_told_while_it_lasts_and_no_longer(stage: Stag
 
 @pytest.mark.field_report("DMN-036")
 def test_a_refusal_of_the_init_system_is_told_with_its_code(stage: Stage) -> None:
-    keeper = Keeper()
+    keeper = Keeper(holds=False)
     keeper.refuses = True
     writes.turn_on(stage.store, by="test")
     Vigil(keeper)(stage.shop)
@@ -178,7 +159,7 @@ def test_a_disk_that_is_full_when_the_night_ends_keeps_no_machine_awake(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was written first could not be, and nobody let the lock go any more."""
-    keeper = Keeper()
+    keeper = Keeper(holds=False)
     vigil = Vigil(keeper)
     writes.turn_on(stage.store, by="test")
     vigil(stage.shop)

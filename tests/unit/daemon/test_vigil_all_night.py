@@ -11,29 +11,8 @@ from autopilot.daemon.own_lock import OwnLock, ServiceAndLid, lid_alone, more_th
 from autopilot.daemon.store import nights, writes
 from autopilot.daemon.vigil import Vigil
 from autopilot.launchd import awake, power
-from autopilot.launchd.launchctl import Launchctl
-from autopilot.schemas.errors import RefusedError
-from tests.support.clock import FakeClock
+from tests.support.keepers import Keeper
 from tests.support.shop import Stage
-
-
-class Keeper(Launchctl):
-    """Notes what is asked of it, and holds as it is told to."""
-
-    def __init__(self) -> None:
-        super().__init__(FakeClock())
-        self.asked: list[bool | str] = []
-        self.refuses = False
-        self.holds = True
-
-    def keep_awake(self, *, is_wanted: bool) -> None:
-        self.asked.append(is_wanted)
-        if self.refuses:
-            raise RefusedError("service-refused", "no", hint="")
-
-    def is_awake(self) -> bool:
-        self.asked.append("asked")
-        return self.holds
 
 
 @pytest.fixture
@@ -109,7 +88,7 @@ def test_a_lock_whose_program_is_killed_in_the_night_is_taken_again_and_told_as_
 
 @pytest.mark.covers("D01")
 def test_an_awake_service_that_ends_in_the_night_is_started_again_and_told_as_it_is(stage: Stage) -> None:
-    keeper = Keeper()
+    keeper = Keeper(holds=True)
     vigil = Vigil(keeper)
     writes.turn_on(stage.store, by="test")
     vigil(stage.shop)
@@ -136,7 +115,7 @@ def test_beside_the_awake_service_the_lid_is_held_off_as_the_configuration_and_t
     """Between two runs a shut lid still put the machine to sleep, though a check said that it may be shut."""
     locks, plugged = Locks(monkeypatch), [True]
     monkeypatch.setattr(power, "is_on_mains", lambda: plugged[0])
-    keeper = Keeper()
+    keeper = Keeper(holds=True)
     lid = OwnLock(lambda: lid_alone(stage.shop.settings, platform="linux"))
     vigil = Vigil(ServiceAndLid(keeper, lid))
     writes.turn_on(stage.store, by="test")
@@ -171,7 +150,7 @@ def test_a_lid_that_is_refused_is_told_although_the_night_is_held(
     config = stage.paths.config_file
     config.write_text(config.read_text() + '[awake]\nlid = "always"\n')
     stage.current.refresh()
-    keeper = Keeper()
+    keeper = Keeper(holds=True)
     lid = OwnLock(lambda: lid_alone(stage.shop.settings, platform="linux"))
     whole = OwnLock(lambda: more_than_sleep(stage.shop.settings))
     vigil = Vigil(ServiceAndLid(keeper, lid) if is_service else whole)
