@@ -139,6 +139,8 @@ def _to_claim(control: Path, raw: sqlite3.Connection) -> float:
     start_s = time.perf_counter()
     number = client.call(control, "POST", "/v1/tickets", {"title": "Now"})["ticket"]["short_id"]
     while _state(raw, number) == "queued":
+        if time.perf_counter() - start_s > _PATIENCE_S:
+            raise TimeoutError(f"after {_PATIENCE_S:g} s nobody has claimed the ticket")
         _pause()
     took_s = time.perf_counter() - start_s
     wait_until(lambda: _state(raw, number) == "parked", _PATIENCE_S, "the run has asked its question")
