@@ -35,15 +35,35 @@ NEEDED = (sys.base_prefix, sys.prefix, str(ROOT))
 """What its user must be able to read, wherever it lies."""
 _UNSHARE = ("unshare", *["--pid", "--mount", "--uts", "--ipc", "--net", "--cgroup", "--fork", "--mount-proc"])
 
-# Source: ptrace(2): PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH by the end of who traces; __WALL.
+# Source: ptrace(2): PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH; __WALL. Source: proc(5): syscall, status.
+# Only a thread that has slept for a while in one call is held: any other may have the interpreter's lock, or
+# another one, and then nobody goes on.
 _HOLD_STILL = """
-import ctypes, os, sys
+import ctypes, os, sys, time
 pid, ptrace = int(sys.argv[1]), ctypes.CDLL(None, use_errno=True).ptrace
-for request in (0x4206, 0x4207):
-    if ptrace(ctypes.c_long(request), ctypes.c_long(pid), None, None) != 0:
+ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+def ask(request):
+    if ptrace(request, pid, None, None) != 0:
         sys.exit(os.strerror(ctypes.get_errno()))
-_, status = os.waitpid(pid, 0x40000000)
-print("stands" if os.WIFSTOPPED(status) else status, flush=True)
+def call():
+    return open(f"/proc/{pid}/task/{pid}/syscall").read()
+def look():
+    kept = ("State:", "voluntary_ctxt_switches:")
+    return call(), [row for row in open(f"/proc/{pid}/task/{pid}/status") if row.startswith(kept)]
+while True:
+    before = look()
+    time.sleep(0.2)
+    if look() != before or not before[1][0].split()[1].startswith("S"):
+        continue
+    ask(0x4206)
+    ask(0x4207)
+    _, status = os.waitpid(pid, 0x40000000)
+    if not os.WIFSTOPPED(status):
+        sys.exit(f"it ended: {status}")
+    if call() == before[0]:
+        break
+    ask(17)
+print("stands", flush=True)
 os.waitpid(pid, 0x40000000)
 """
 
@@ -145,7 +165,7 @@ class Machine:
 
     @contextmanager
     def one_thread_stands(self, pid: int) -> Iterator[None]:
-        """Hold a process's first thread still, as a debugger does; its other threads go on."""
+        """Hold a process's first thread still where it waits, as a debugger does; its other threads go on."""
         enter = [*_AS_ROOT, "nsenter", "-t", str(self.init), "-m", "-p", "-u", "-i", "-n", "-C"]
         argv = [*enter, sys.executable, "-c", _HOLD_STILL, str(pid)]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as holder:
