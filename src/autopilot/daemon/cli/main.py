@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 from autopilot.config.hook import forget_git
 from autopilot.config.private import keep_private
@@ -169,6 +170,15 @@ def _finish(argv: Sequence[str]) -> NoReturn:
         code = run(argv)
     finally:
         _let_complaints_go()
+    _end(code)
+
+
+def _end(code: ExitCode) -> NoReturn:
+    """Stop at once where nobody asked for a call at the end: freeing each module takes long."""
+    if sys.modules.keys().isdisjoint(("atexit", "threading")):
+        with suppress(AutopilotError, BrokenPipeError):
+            _flush()
+            os._exit(code)
     sys.exit(code)
 
 

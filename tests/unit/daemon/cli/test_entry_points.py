@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 import tomllib
 from importlib import import_module
@@ -27,3 +29,14 @@ def test_a_command_of_its_own_turns_the_night_on_and_off(
     told = capsys.readouterr().out
     assert f"usage: {verb} " in told
     assert option in told
+
+
+def test_whoever_asked_for_a_call_at_the_end_of_a_command_gets_it_and_all_is_written() -> None:
+    main = "from autopilot.daemon.cli.main import main; main()"
+    for asked, said in (("", ""), ("import atexit; atexit.register(print, 'the end'); ", "the end\n")):
+        argv = [sys.executable, "-P", "-c", asked + main, "no-such-verb", "--json"]
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        assert done.returncode == 2, done.stderr
+        error, _, rest = done.stdout.partition("\n}\n")
+        assert json.loads(error + "}")["error"]
+        assert rest == said
