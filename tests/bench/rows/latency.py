@@ -29,6 +29,7 @@ from autopilot.daemon.store import writes
 from autopilot.daemon.store.engine import open_store
 from autopilot.daemon.supervisor import Launch
 from autopilot.daemon.watch import Ending
+from autopilot.schemas.checkup import Checkup
 from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from autopilot.schemas.run import Outcome, RunSpec, Usage
@@ -38,7 +39,7 @@ from tests.support import words
 from tests.support.daemon import Daemon
 from tests.support.gitcmd import git
 from tests.support.repos import Repo, make_repo
-from tests.support.shop import PlayedSupervisor
+from tests.support.shop import CHECKUP, PlayedSupervisor
 from tests.support.wait import wait_until
 
 _CLAIM, _RUNNER, _FIRST_WORD = "enqueue to claim", "enqueue to runner", "enqueue to runner, first word"
@@ -57,6 +58,10 @@ class _Hollow(PlayedSupervisor):
 
     def start(self, launch: Launch) -> ProcessId:
         process = super().start(launch)
+        if CHECKUP in launch.argv:
+            Path(launch.argv[-1]).write_text(Checkup.of(()).model_dump_json())
+            self.end(launch.order.key, Ending("the process ended with code 0"))
+            return process
         spec = RunSpec.model_validate_json(Path(launch.argv[-1]).read_bytes())
         named = {
             "run_id": spec.run_id,
