@@ -40,6 +40,16 @@ class Agent(Input):
     )
     script: Path | None = Field(default=None, description="scripted only: the YAML to play, absolute")
 
+    @property
+    def account(self) -> tuple[object, ...] | None:
+        """Say by what it signs in: agents of which this is equal share an account. None: by nothing.
+
+        Model and arguments say how it works, and not as whom.
+        """
+        if self.kind in {"command", "scripted"} and not (self.env_pass or self.key_env):
+            return None
+        return self.kind, self.billing, frozenset(self.env_pass), self.key_env, self.api
+
     @model_validator(mode="after")
     def _has_what_its_kind_takes(self) -> Self:
         if self.script is not None and self.kind != "scripted":

@@ -30,6 +30,7 @@ PROBED = frozenset(
 )
 """Holds that a look over the machine makes: what stood at the last tick stands."""
 _NAMED = 10
+_ACCOUNT_STAGGER_MS = 2_000
 __all__ = [
     "PROBED",
     "REVIEW_LOAD",
@@ -59,6 +60,8 @@ class Demand:
     draft_tickets: tuple[str, ...] = ()
     """Whose they are, oldest first; told where they are the reason."""
     dependencies: tuple[Dependency, ...] = ()
+    account: tuple[str, ...] = ()
+    """The agents that sign in as this one does, itself among them; none where nothing signs it in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,35 @@ def _breakers(demand: Demand) -> Hold | None:
     return next((hold for hold in found if hold is not None), None)
 
 
+def _sign_in_tried(demand: Demand) -> Hold | None:
+    """Name who finds out whether a sign-in is accepted again: its other agents and runs wait for that."""
+    now_ms, account = demand.host.now_ms, demand.account
+    scopes = {f"agent:{name}" for name in account}
+    rows = [row for row in demand.host.facts.breakers if row.scope in scopes and breaker.is_sign_in(row)]
+    for row in rows:
+        if row.scope != f"agent:{demand.agent}" and (found := breaker_hold(row, now_ms)) is not None:
+            return found
+        until_ms = row.cooldown_until_ms or 0
+        runs = (live.attempt for live in demand.host.facts.running if live.attempt.agent in account)
+        trying = next((run.run_id for run in runs if run.started_ms >= until_ms), None)
+        if breaker.admits(row, now_ms) == "probe" and trying is not None:
+            cause = f"{trying} finds out whether the sign-in of {', '.join(account)} is accepted again"
+            return _hold(demand, "breaker-open", cause, "clears when that run ends", scope=row.scope)
+    return None
+
+
+def _account_stagger(demand: Demand) -> Hold | None:
+    """Keep runs of one account apart, whatever is set for the whole machine: each may renew its sign-in."""
+    now_ms, account = demand.host.now_ms, demand.account
+    starts = (live.attempt.started_ms for live in demand.host.facts.running if live.attempt.agent in account)
+    last_ms = max((start_ms for start_ms in starts if start_ms <= now_ms), default=None)
+    if last_ms is None or now_ms >= last_ms + _ACCOUNT_STAGGER_MS:
+        return None
+    cause, clears_ms = "a run has just begun to sign in as it does", last_ms + _ACCOUNT_STAGGER_MS
+    scope = f"agent:{demand.agent}"
+    return _hold(demand, "launch-stagger", cause, "clears by itself", scope=scope, clears_ms=clears_ms)
+
+
 def _agent_limited(demand: Demand) -> Hold | None:
     now_ms = demand.host.now_ms
     window = next((row for row in demand.host.facts.agent_windows if row.agent == demand.agent), None)
@@ -222,6 +254,8 @@ _CHECKS: tuple[Callable[[Demand], Hold | None], ...] = (
     _session_limit,
     _token_limit,
     _breakers,
+    _sign_in_tried,
+    _account_stagger,
     _agent_limited,
     _repo_busy,
     _review_load,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.rows import Breaker
 
 HOST = "host"
+_SIGN_IN = "credential"
 _RENEWAL_MS = 15_000
 """Whoever changed a credential has put the new one into its place by then."""
 
@@ -55,6 +56,16 @@ def admits(breaker: Breaker, now_ms: int) -> Admission:
             return "refused" if is_resting else "probe"
         case "half-open":
             return "refused"
+
+
+def is_sign_in(breaker: Breaker) -> bool:
+    """Tell whether it is open, or half-open, for a credential that was refused."""
+    return breaker.state != "closed" and breaker.failure_class == _SIGN_IN
+
+
+def is_renewal_spent(breaker: Breaker, run_id: str) -> bool:
+    """Tell whether the refused credential has been read again already: by this very run, or by one before."""
+    return is_sign_in(breaker) and (breaker.probe_run_id == run_id or breaker.failures > 1)
 
 
 def renewal_rest_ms(rules: Rules) -> int:

@@ -66,6 +66,7 @@ def demand_of(conn: Connection, ticket: Ticket, *, host: HostDemand, settings: S
         open_drafts=open_drafts,
         draft_tickets=tuple(dict.fromkeys(draft.ticket_id for draft in drafts)),
         dependencies=queries_tickets.dependencies(conn, ticket.id),
+        account=account_of(agent, settings),
     )
 
 
@@ -92,6 +93,14 @@ def agent_of(ticket: Ticket, settings: Settings) -> str:
     """Name who works on a ticket: its own agent, its repository's, or the default one."""
     of_repo = next((repo.agent for repo in settings.repos if repo.name == ticket.repo), None)
     return ticket.agent or of_repo or settings.default_agent
+
+
+def account_of(agent: str, settings: Settings) -> tuple[str, ...]:
+    """Name the agents that sign in as this one does, itself among them; none where nothing signs it in."""
+    mine = settings.agents[agent].account if agent in settings.agents else None
+    if mine is None:
+        return ()
+    return tuple(name for name, other in settings.agents.items() if other.account == mine)
 
 
 def schedule_of(settings: Settings) -> Schedule | None:

@@ -12,9 +12,9 @@ from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import ProcessId, SpawnError
 from autopilot.config.room import memory_short
-from autopilot.daemon import decide, judge, sleeping, specs, transitions
+from autopilot.daemon import breaker, decide, demand, judge, sleeping, specs, transitions
 from autopilot.daemon.children import renew_handed, runner_launch, runner_order
-from autopilot.daemon.store import queries_tickets, writes
+from autopilot.daemon.store import queries_host, queries_tickets, writes
 from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.events import Event
 from autopilot.schemas.machine import Trigger
@@ -39,7 +39,7 @@ def start(shop: Shop, claim: Claim) -> None:
     except (OSError, ConfigError, SpawnError, MemoryError) as exc:
         error = memory_short() if isinstance(exc, MemoryError) else exc
         loss = decide.Loss(attempt.run_id, attempt.fence, str(error), "never-started", shop.now_ms())
-        _apply(shop, claim.ticket, loss)
+        _apply(shop, claim.ticket, loss, agent=attempt.agent)
         return
     _write_down(shop, attempt, process)
     logger("daemon").info(
@@ -109,17 +109,18 @@ def finish(shop: Shop, live: LiveRun, ending: Ending | None) -> None:
     attempt = live.attempt
     report = judge.result_of(live, shop.paths.run_dir(attempt.run_id), found=found)
     slept = sleeping.of_run(shop, attempt.run_id, since_ms=attempt.started_ms)
-    _apply(shop, live.ticket, sleeping.fair(report, slept, silence_s=shop.settings.timeouts.silence_s))
+    judged = sleeping.fair(report, slept, silence_s=shop.settings.timeouts.silence_s)
+    _apply(shop, live.ticket, judged, agent=attempt.agent)
 
 
-def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:
+def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss, *, agent: str) -> None:
     decision = decide.after_run(
         seen,
         report,
         rules=shop.rules,
         now_ms=shop.now_ms(),
         jitter=shop.jitter(),
-        was_refused=decide.may_be_renewed(report) and _was_refused(shop, seen),
+        was_refused=decide.may_be_renewed(report) and _was_refused(shop, seen, report.run_id, agent=agent),
     )
     transitions.apply_run(shop.store, seen, report, decision, rules=shop.rules)
     log = logger("daemon")
@@ -129,10 +130,17 @@ def _apply(shop: Shop, seen: Ticket, report: RunResult | decide.Loss) -> None:
         log.warning(Event.RUN_LOST, run=report.run_id, cause=report.cause, reason=report.reason)
 
 
-def _was_refused(shop: Shop, seen: Ticket) -> bool:
-    """Tell whether the run before met a refused credential too; what we were handed is read again."""
+def _was_refused(shop: Shop, seen: Ticket, run_id: str, *, agent: str) -> bool:
+    """Tell whether the credential has been read again once already; what we were handed is read again.
+
+    By the ticket's run before this one, or by any run of an agent that signs in as this one does.
+    """
     renew_handed(shop.paths)
+    scopes = {f"agent:{name}" for name in (agent, *demand.account_of(agent, shop.settings))}
     with shop.store.read() as conn:
+        rows = (row for row in queries_host.breakers(conn) if row.scope in scopes)
+        if any(breaker.is_renewal_spent(row, run_id) for row in rows):
+            return True
         return decide.refused(queries_tickets.history(conn, seen.id), later=Trigger.RELEASE)
 
 

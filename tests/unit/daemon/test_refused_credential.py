@@ -156,6 +156,9 @@ def test_of_several_runs_whose_sign_in_is_refused_one_tries_the_new_one_before_t
     writes.turn_on(stage.store, by="test")
     loop = Loop(stage.shop)
     loop.tick()
+    assert states(stage) == [State.RUNNING, State.QUEUED, State.QUEUED]
+    stage.clock.advance(2)
+    loop.tick()
     assert states(stage) == [State.RUNNING, State.RUNNING, State.QUEUED]
     refuse(stage, "T-1")
     refuse(stage, "T-2")
@@ -172,6 +175,9 @@ def test_of_several_runs_whose_sign_in_is_refused_one_tries_the_new_one_before_t
     stage.commit(trying)
     loop.tick()
     assert agents_breaker(stage)[0] == "closed"
+    loop.tick()
+    assert states(stage).count(State.RUNNING) == 1
+    stage.clock.advance(2)
     loop.tick()
     assert states(stage).count(State.RUNNING) == 2
 
