@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.cli import SYSTEM_PATH
-from tests.support.init_system import PATIENCE_S, Machine, booted
+from tests.support.init_system import PATIENCE_S, UID, Machine, booted
 from tests.support.repo_traps import write_script
 from tests.support.serviced import UNIT, Serviced
 from tests.support.wait import wait_until
@@ -57,6 +57,67 @@ def test_the_machine_is_kept_awake_from_on_to_off(night: Serviced) -> None:
     wait_until(lambda: is_awake(night), PATIENCE_S, "it is kept awake again")
     night.machine.systemctl("stop", UNIT)
     assert not is_awake(night)
+
+
+def begin_logind(night: Serviced) -> None:
+    """Let python-dbusmock's template of logind, which lists its locks, answer the real `systemd-inhibit`."""
+    bus_file = f"/run/user/{UID}/mock-bus"
+    address = f"unix:path={bus_file}"
+    bus = ("dbus-daemon", "--session", "--nofork", "--nopidfile", f"--address={address}")
+    told = f"--setenv=DBUS_SYSTEM_BUS_ADDRESS={address}"
+    logind = ("/usr/bin/python3", "-m", "dbusmock", "--system", "--template", "logind")
+    for unit, *argv in (("mock-bus", *bus), ("mock-logind", told, *logind)):
+        said = night.machine.run_as_user("systemd-run", "--user", "--collect", f"--unit={unit}", *argv)
+        assert said.code == 0, said
+        wait_until(lambda: not night.machine.run("test", "-S", bus_file).returncode, PATIENCE_S, "a bus")
+    real = f'DBUS_SYSTEM_BUS_ADDRESS={address} exec /usr/bin/systemd-inhibit "$@"\n'
+    write_script(night.machine.home / "bin" / "systemd-inhibit", real)
+    night.own_all()
+    wait_until(lambda: locks(night) == [], PATIENCE_S, "logind lists no lock")
+
+
+def locks(night: Serviced) -> list[str] | None:
+    """What the system lists of ours; None while nobody answers."""
+    script = str(night.machine.home / "bin" / "systemd-inhibit")
+    said = night.machine.run_as_user(script, "--list", "--no-legend", "--no-pager")
+    return None if said.code else [line for line in said.out.splitlines() if "autopilot" in line]
+
+
+def keeper(night: Serviced) -> int:
+    return int(night.machine.shown(AWAKE, "MainPID")["MainPID"])
+
+
+@pytest.mark.needs(
+    binary="/usr/lib/python3/dist-packages/dbusmock/templates/logind.py", apt="python3-dbusmock"
+)
+@pytest.mark.covers("D01", "D04")
+@pytest.mark.field_report("DMN-036")
+def test_the_lock_from_on_to_off_goes_with_its_keeper_or_the_daemon_however_they_end_and_comes_back(
+    night: Serviced,
+) -> None:
+    begin_logind(night)
+    try:
+        night.ok("install", env={"PATH": f"{night.machine.home}/bin:{SYSTEM_PATH}"})
+        daemon = night.wait_until_up()
+        night.ok("on", "--for", "8h")
+        (lock,) = wait_until(lambda: locks(night), PATIENCE_S, "the lock is there")
+        assert "sleep:idle" in lock
+        first = keeper(night)
+        night.kill(first)
+        wait_until(lambda: not locks(night), PATIENCE_S, "it went with its keeper")
+        wait_until(lambda: len(locks(night) or ()) == 1, PATIENCE_S, "it is there again")
+        second = keeper(night)
+        assert second not in {0, first}
+        night.kill(daemon)
+        wait_until(lambda: not locks(night), PATIENCE_S, "it went with the daemon")
+        night.wait_until_up(besides=daemon)
+        wait_until(lambda: len(locks(night) or ()) == 1, PATIENCE_S, "the next daemon took it")
+        assert keeper(night) not in {0, first, second}
+        night.ok("off")
+        wait_until(lambda: not locks(night), PATIENCE_S, "it was let go")
+    finally:
+        for unit in ("mock-logind", "mock-bus"):
+            night.machine.systemctl("stop", unit)
 
 
 @pytest.mark.field_report("DMN-036")
