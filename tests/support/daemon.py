@@ -21,6 +21,7 @@ from autopilot.schemas.errors import AutopilotError
 from autopilot.schemas.events import Event
 from tests.support import canary
 from tests.support.quick import QUICK
+from tests.support.stem import Sprout, Stem
 from tests.support.wait import PATIENT_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,8 +44,12 @@ class Daemon:
         config: str,
         env: Mapping[str, str] | None = None,
         argv: Sequence[str] = RUN_DAEMON,
+        has_stem: bool = False,
     ) -> None:
-        """Make the home. `argv` is what Python is told to run; by default the command a person types."""
+        """Make the home. `argv` is what Python is told to run; by default the command a person types.
+
+        With a stem the first start has it imported what each start needs, and every start is a fork of that.
+        """
         home.mkdir(parents=True, exist_ok=True)
         self.argv = argv
         self.home = home
@@ -61,20 +66,27 @@ class Daemon:
         }
         self.code = ROOT / "src"
         """Where the program lies; a test of two versions lays another one elsewhere."""
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Sprout | None = None
+        self.has_stem = has_stem
+        self._stem: Stem | None = None
 
-    def start(self, *, is_awaited: bool = True) -> subprocess.Popen[bytes]:
+    def start(self, *, is_awaited: bool = True) -> subprocess.Popen[bytes] | Sprout:
         """Start a daemon; by default wait until it answers."""
         with self.out.open("ab") as out:
-            self.process = subprocess.Popen(
-                [sys.executable, "-P", *self.argv],
-                cwd="/",
-                env=self.environment(),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                start_new_session=True,
-            )
+            if self.has_stem:
+                self._stem = self._stem or Stem(self.argv, self.environment(), out)
+                assert self._stem.env == self.environment(), "a fork has what its stem was started with"
+                self.process = self._stem.start(out)
+            else:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-P", *self.argv],
+                    cwd="/",
+                    env=self.environment(),
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    start_new_session=True,
+                )
         if is_awaited:
             wait_until(self._is_up, PATIENCE_S, f"the daemon answers; it said: {self.said()}")
         return self.process
@@ -179,5 +191,7 @@ class Daemon:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        if self._stem is not None:
+            self._stem.close()
         for folder in self.paths.runs.iterdir() if self.paths.runs.is_dir() else ():
             kill_tree(ProcessId(-1, 0), grace_s=0, clock=SystemClock(), marker=folder.name)

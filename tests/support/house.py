@@ -62,11 +62,13 @@ class House:
         repo: Repo | None = None,
         argv: Sequence[str] = RUN_DAEMON,
         env: Mapping[str, str] | None = None,
+        has_stem: bool = False,
         **agents: Steps,
     ) -> None:
         """Build the repository, and one scripted agent per name; `good` mends the red test.
 
-        `argv` is what Python is told to run as the daemon, `env` what is added to its environment.
+        `argv` is what Python is told to run as the daemon, `env` what is added to its environment; with a
+        stem each of its starts is a fork.
         """
         self.repo = repo or make_repo(folder / "repositories")
         self.folder = folder
@@ -75,6 +77,7 @@ class House:
             config=settings + CONFIG.format(remote=self.repo.remote),
             env={"AUTOPILOT_SECRET_FORGE": f"{canary.WORD}-not-for-agents", **(env or {})},
             argv=argv,
+            has_stem=has_stem,
         )
         self.paths = self.daemon.paths
         for name, steps in {"good": self.mend(), **agents}.items():

@@ -104,6 +104,7 @@ def mortal_house(folder: Path, *, home: Path | None = None) -> Mortality:
         repo=small_repo(folder / "repositories"),
         argv=(str(MORTAL), "daemon", "run"),
         env={VARIABLE: str(plan)},
+        has_stem=True,
     )
     with house.paths.config_file.open("a", encoding="utf-8") as file:
         file.write(NO_BREAKER)
