@@ -261,12 +261,14 @@ def be_daemon(fate: Fate, words: list[str]) -> int:
 
 def be_child(fate: Fate, words: list[str]) -> int:
     """Be a runner or a publisher of the product."""
-    from autopilot.publish.__main__ import main as publish
-    from autopilot.runner.__main__ import main as work
-
+    with loading():  # as for the daemon
+        if fate.role == "runner":
+            from autopilot.runner.__main__ import main
+        else:
+            from autopilot.publish.__main__ import main
     mortal_lines(fate)
     mortal_files(fate)
-    return (work if fate.role == "runner" else publish)(words)
+    return main(words)
 
 
 def main(role: str, words: list[str]) -> int:
