@@ -16,7 +16,7 @@ from autopilot.schemas.run import Usage
 from tests.support import queue
 from tests.support.cli import Cli
 from tests.support.gitcmd import git
-from tests.support.repos import Repo, make_repo
+from tests.support.repos import Repo, commit_files, make_repo
 
 LINE = "agent gone"
 
@@ -146,3 +146,35 @@ def test_money_that_is_spent_is_a_no_go_with_figures_and_the_hour_it_frees(cli: 
     assert "$21.00 of $25.00 spent in 24 hours" in line["evidence"]
     assert "nothing can start before 20" in line["evidence"]
     assert cli.call("on").code == ExitCode.REFUSED
+
+
+@pytest.mark.slow
+@pytest.mark.covers("B01")
+def test_a_red_base_refuses_the_night_until_it_is_overruled_by_name_or_mended(cli: Cli, repo: Repo) -> None:
+    """From the command to the switch, by what a person types and sees."""
+    text = cli.paths.config_file.read_text().replace('default_agent = "gone"', 'default_agent = "s"')
+    cli.paths.config_file.write_text(f'{text}[sandbox]\nkind = "none"\n')
+    asked = {"AUTOPILOT__CHECKUP__BASELINE_S": "60"}
+    said = cli.run("on", env=asked)
+    assert (said.code, said.err) == (ExitCode.REFUSED, "")
+    *rows, hint, verdict = said.out.splitlines()
+    assert verdict == "NO-GO: mend the lines marked ✗ first"
+    assert hint == "to arm in spite of a line: autopilot on --force 'base of shop'"
+    (at,) = [number for number, row in enumerate(rows) if row.startswith("✗")]
+    assert rows[at].startswith(f"✗ base of shop: red, {repo.base_sha[:12]}: 1 of ")
+    said_of_it = rows[at + 1 : next(n for n in range(at + 1, len(rows)) if not rows[n].startswith("    "))]
+    assert said_of_it[-1].startswith("    → "), said_of_it
+    assert not json.loads(cli.told("status", "--json"))["switch"]["is_on"]
+
+    said = cli.run("on", "--now", "--force", "base of shop", env=asked)
+    assert (said.code, "forced: base of shop, on your word" in said.out) == (ExitCode.OK, True), said
+    status = json.loads(cli.told("status", "--json"))
+    assert status["switch"]["is_on"]
+    assert [(row["name"], row["scope"]) for row in status["forced"]] == [("base of shop", "repo:shop")]
+    cli.told("off")
+
+    project = repo.project
+    commit_files(repo.remote, "main", {project.broken_path: project.fixed_file()})
+    said = cli.run("on", "--now", env=asked)
+    assert (said.code, "✓ base of shop: green, " in said.out) == (ExitCode.OK, True), said
+    assert json.loads(cli.told("status", "--json"))["forced"] == []

@@ -1,4 +1,4 @@
-"""Agents that sign in as one account: their runs start apart, and one of them tries a refused sign-in again."""
+"""Agents that sign in as one account: runs start apart, and one of them tries a refused sign-in again."""
 
 from __future__ import annotations
 
