@@ -5,6 +5,7 @@ The other version is a copy of this program with a number of its own.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,12 +16,17 @@ import pytest
 
 from autopilot.config.clock import SystemClock
 from autopilot.daemon.checkup import versions
-from autopilot.daemon.store import queries_runs
+from autopilot.daemon.store import queries_host, queries_runs, writes
 from autopilot.daemon.version import program_version
 from autopilot.schemas.checkup import Check
+from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.events import Event
+from autopilot.schemas.machine import State
+from tests.support import queue
+from tests.support.daemon import PATIENCE_S
 from tests.support.house import House
 from tests.support.tree import ROOT
+from tests.support.wait import wait_until
 
 OLD, NEW = "7.1.0", "7.2.0"
 
@@ -33,7 +39,16 @@ def lay(folder: Path, number: str) -> Path:
     about = folder / f"autopilotd-{number}.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: autopilotd\nVersion: {number}\n")
+    (about / "RECORD").write_text("")
     return folder
+
+
+def lay_unlike(folder: Path, number: str) -> None:
+    """Lay a version down in which parts that a daemon, a run and a publisher import late fit to no others."""
+    lay(folder, number)
+    names = r"\b(write_atomically|one_line|GateRecord|child_environment|exchanges|history)\b"
+    for file in (folder / "autopilot").rglob("*.py"):
+        file.write_text(re.sub(names, r"\1_of_another", file.read_text()))
 
 
 @pytest.fixture
@@ -43,7 +58,7 @@ def gate(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def house(tmp_path: Path, gate: Path) -> Iterator[House]:
-    house = House(tmp_path, settings="daemon = { poll_s = 600, drain_s = 60 }\n")
+    house = House(tmp_path, settings="daemon = { poll_s = 5, drain_s = 60 }\n")
     house.add_agent("slow", [{"spend": {"usd": 0.1}}, {"wait_for_file": str(gate)}, *house.mend()])
     house.daemon.code = lay(tmp_path / "installed", OLD)
     yield house
@@ -96,3 +111,66 @@ def test_the_daemon_and_the_program_of_one_version_are_told_as_one(house: House)
     house.daemon.start()
     line = version_line(house)
     assert (line.verdict, line.evidence) == ("go", f"{program_version()}, and so is the daemon that runs")
+
+
+def held(house: House) -> list[str]:
+    with closing(house.daemon.store()) as store, store.read() as conn:
+        return [hold.name for hold in queries_host.holds(conn)]
+
+
+def complaints(house: House) -> list[object]:
+    return [line["event"] for line in house.daemon.events() if line["level"] == "error"]
+
+
+def turn_on(house: House) -> None:
+    with closing(house.daemon.store()) as store:
+        writes.turn_on(store, by="test", ignore_window=True)
+
+
+@pytest.mark.slow
+@pytest.mark.field_report("DMN-019")
+def test_a_daemon_below_which_another_version_was_installed_says_so_and_starts_nothing(
+    house: House, gate: Path, tmp_path: Path
+) -> None:
+    """It parked each ticket that it claimed, for names that were not there, and counted a run as spent."""
+    gate.touch()
+    house.daemon.start()
+    name = house.add(agent="slow")
+    lay_unlike(tmp_path / "installed", NEW)
+    turn_on(house)
+    wait_until(lambda: held(house) == ["program-replaced"], PATIENCE_S, "it holds itself")
+    with closing(house.daemon.store()) as store:
+        assert queue.look(store, name).state is State.QUEUED
+    assert complaints(house) == []
+    shutil.rmtree(tmp_path / "installed")
+    assert house.daemon.stop() == 0
+    house.daemon.code = lay(tmp_path / "installed", NEW)
+    house.daemon.start()
+    ticket = house.daemon.wait_for_state(name, "published")
+    assert (ticket["attempts"], ticket["sessions"], ticket["losses"]) == (1, 1, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.field_report("DMN-019")
+@pytest.mark.parametrize("is_service", [True, False], ids=["service", "terminal"])
+def test_a_run_below_which_another_version_was_installed_is_judged_by_a_daemon_of_that_version(
+    house: House, gate: Path, tmp_path: Path, *, is_service: bool
+) -> None:
+    if is_service:
+        house.daemon.env["AUTOPILOT_SERVICE"] = "systemd"
+    house.begin()
+    name = house.add(agent="slow")
+    house.wait_for_journal(Event.AGENT_SPENT)
+    lay_unlike(tmp_path / "installed", NEW)
+    gate.touch()
+    wait_until(lambda: "program-replaced" in held(house), PATIENCE_S, "it holds itself")
+    process = house.daemon.process
+    assert process is not None
+    code = process.wait(PATIENCE_S) if is_service else house.daemon.stop()
+    assert code == (ExitCode.LATER if is_service else ExitCode.OK)
+    house.daemon.code = lay(tmp_path / "installed", NEW)
+    house.daemon.start()
+    ticket = house.daemon.wait_for_state(name, "published", "parked", "failed")
+    assert (ticket["state"], ticket["attempts"], ticket["losses"]) == ("published", 1, 0), ticket
+    assert len(house.pull_requests()) == 1
+    house.assert_in_order()

@@ -25,7 +25,7 @@ REVIEW_LOAD = "review-load"
 PROBED = frozenset(
     {
         *("sandbox-broken", "battery-low", "agent-not-ready", "agent-sign-in"),
-        *("remote-unreachable", "credential"),
+        *("remote-unreachable", "credential", "program-replaced"),
     }
 )
 """Holds that a look over the machine makes: what stood at the last tick stands."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from autopilot.config import environ, logs, procinfo
+from autopilot.config import environ, installed, logs, procinfo
 from autopilot.config.logs import logger
 from autopilot.config.room import memory_short
 from autopilot.daemon import faults, signals, starts
@@ -90,6 +90,7 @@ def run_daemon(
         RefusedError: another daemon runs here.
         ConfigError: the state folder, the database or the control socket cannot be used.
     """
+    installed.note()
     paths.ensure()
     check_state_dir(paths.state)
     with ExitStack() as open_things:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.config import environ, handed
+from autopilot.config import environ, handed, installed
 from autopilot.config.logs import logger
 from autopilot.config.paths import (
     CLEAN_UP_OUTPUT_FILE,
@@ -285,8 +285,8 @@ def _own_python(module: str, *arguments: str) -> tuple[str, ...]:
 
 
 def _own_code() -> dict[str, str]:
-    """Let a child find the code we run, where that is a checkout and not an installation."""
-    return own_code()
+    """Let a child find the code we run, where that is a checkout; else notice where it is no more."""
+    return {**own_code(), **installed.noted()}
 
 
 def _home(base: Mapping[str, str]) -> Path:

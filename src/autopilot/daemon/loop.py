@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from autopilot.config.logs import logger
 from autopilot.daemon import faults, launching, live, recover, sleeping, told
+from autopilot.daemon.giving_way import GivingWay
 from autopilot.daemon.inbox import Ended, LockTried, Spent, StopAsked, Woken
 from autopilot.daemon.leasing import Leasing
 from autopilot.daemon.standstill import Alarm
@@ -51,6 +52,7 @@ class Loop:
         self._chores = chores
         self._leases = Leasing()
         self._alarm = Alarm()
+        self._giving_way = GivingWay(shop.clock)
         self._broken: dict[str, Hold] = {}
         self._is_in_time, self._owes_adoption = False, False
         self._stops = 0
@@ -66,8 +68,8 @@ class Loop:
 
     @property
     def is_done(self) -> bool:
-        """Tell whether it may go: it was asked to, and every child's end has been judged."""
-        return self.is_draining and self._shop.supervisor.is_idle
+        """Tell whether it may go: it was asked to, and every child's end is judged, or is the next one's."""
+        return self.is_draining and (self._giving_way.is_due or self._shop.supervisor.is_idle)
 
     @property
     def patience_s(self) -> float:
@@ -154,6 +156,10 @@ class Loop:
         self.unsaved = [one for one in heard if self._contain(partial(self._take, one)) is None]
         self._contain(self._refresh)
         self._contain(self._stop_what_must)
+        if (hold := self._giving_way.look()) is not None:
+            self._contain(partial(writes.sync_holds, self._shop.store, (hold,)))
+            self._contain(partial(self._leases, self._shop))
+            return self._giving_way.next_ms()
         self._contain(self._judge)
         renewal_ms = self._contain(partial(self._leases, self._shop))
         if self.is_draining:

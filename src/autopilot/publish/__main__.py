@@ -18,6 +18,7 @@ import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autopilot.config import installed
 from autopilot.config.clock import SystemClock
 from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
 from autopilot.config.heap import loading
@@ -226,6 +227,7 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
     try:
         with loading():
             from autopilot.publish.publisher import publish
+        installed.refuse_replaced()
         _watch_lease(spec, clock)
         with workspace(spec.workdir) as folder:
             verdict = publish(_context(spec, progress, clock, folder))
@@ -236,6 +238,7 @@ def run(spec: PublishSpec, progress: Progress, clock: Clock) -> None:
     except Exception as exc:  # any failure becomes a verdict
         log_text(traceback.format_exc())
         verdict = verdicts.broken(verdicts.Story(spec=spec, now_ms=clock.now_ms()), exc)
+    verdict = verdicts.by_one_program(verdicts.Story(spec=spec, now_ms=clock.now_ms()), verdict)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # from here on it is as good as done
     write_verdict(spec.verdict, verdict)
     try:

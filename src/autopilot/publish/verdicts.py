@@ -1,13 +1,14 @@
 """The verdicts that there are, one constructor each; nothing else makes one.
 
-Pure.
+Must not look at anything but whether the program is still the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from autopilot.config import installed
 from autopilot.config.room import is_full, memory_short
 from autopilot.publish.stops import CredentialError, Stop
 from autopilot.schemas.errors import TransientError
@@ -138,3 +139,10 @@ def broken(story: Story, error: Exception) -> PublishVerdict:
         hint="the publisher's own output has the details; report it",
         waiting_for="verification-failed",
     )
+
+
+def by_one_program(story: Story, verdict: PublishVerdict) -> PublishVerdict:
+    """Take no word against a commit from parts of two programs: the next publisher is of one."""
+    if verdict.outcome is not PublishOutcome.VERIFICATION_FAILED or not installed.is_replaced():
+        return verdict
+    return ended(replace(story, pushed=verdict.pushed), installed.replaced())

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autopilot.config import proc
+from autopilot.config import installed, proc
 from autopilot.config.clock import SystemClock
 from autopilot.config.heap import loading
 from autopilot.config.lease import LeaseWatch
@@ -84,6 +84,7 @@ def run(spec_path: Path, clock: Clock, stop: Callable[[], str | None]) -> int:
         return ExitCode.CONFIG
     notebook = Notebook(spec, started_ms=clock.now_ms())
     try:
+        installed.refuse_replaced()
         result = pipeline.run(notebook, clock, or_lease_lost(stop, spec, clock))
     except Exception as exc:
         log_text(traceback.format_exc())
@@ -102,6 +103,8 @@ def _failure(error: Exception) -> RunFailure:
             return as_failure(error)
         case MemoryError():
             return as_failure(memory_short())
+    if installed.is_replaced():
+        return as_failure(installed.replaced())
     what = f"a fault of autopilot itself: {type(error).__name__}: {one_line(str(error))}"
     hint = "the traceback is in the runner's log; please report it"
     return RunFailure(Outcome.BUG, "runner-bug", what, hint=hint)

@@ -179,8 +179,11 @@ class Outcome(StrEnum):
     BUG = "bug"
 
 
-CONTENTION_CODES = frozenset({"git-lock", "mirror-busy", "lock-held"})
-"""Codes of a run that lost a race for a lock to other work on this machine, and whose patience ran out."""
+CONTENTION_CODES = frozenset({"git-lock", "mirror-busy", "lock-held", "program-replaced"})
+"""Codes of a run that other work on this machine was in the way of, and whose patience ran out.
+
+A lock was held for too long, or the program was replaced below it.
+"""
 
 
 class Baseline(Record):

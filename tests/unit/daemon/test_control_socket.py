@@ -26,6 +26,7 @@ from autopilot.schemas.errors import (
     InvariantError,
     RefusedError,
     TicketError,
+    TransientError,
 )
 from tests.support.wait import wait_until
 
@@ -116,6 +117,14 @@ def test_a_bug_in_an_answer_is_told_to_the_caller_and_the_log_and_the_next_call_
         client.call(control, "GET", path)
     assert len(answers.faults) == 1
     assert client.call(control, "GET", "/v1/health")["path"] == "/v1/health"
+
+
+def test_what_a_call_breaks_by_once_another_version_was_installed_is_told_as_that(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUTOPILOT_PROGRAM", "autopilotd-0.dist-info:1:1:1")
+    with pytest.raises(TransientError, match="another version of autopilot was installed meanwhile"):
+        client.call(control, "GET", "/crash")
 
 
 @pytest.mark.parametrize(

@@ -117,3 +117,19 @@ def test_a_publisher_that_may_not_even_watch_its_lease_comes_back() -> None:
     error = TransientError("thread-unstarted", "no thread", hint="raise the limit")
     verdict = verdicts.broken(PUSHED, error)
     assert (verdict.outcome, verdict.code) == (PublishOutcome.PUBLISH_DEFERRED, "thread-unstarted")
+
+
+@pytest.mark.field_report("DMN-019")
+def test_what_parts_of_two_programs_have_against_a_commit_is_for_the_next_publisher_to_say(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    against, opened = (
+        verdicts.refused(story("secrets")),
+        verdicts.opened(PUSHED, pull_request(), code="opened"),
+    )
+    monkeypatch.setenv("AUTOPILOT_PROGRAM", "")
+    assert [verdicts.by_one_program(PUSHED, verdict) for verdict in (against, opened)] == [against, opened]
+    monkeypatch.setenv("AUTOPILOT_PROGRAM", "autopilotd-0.dist-info:1:1:1")
+    later = verdicts.by_one_program(PUSHED, against)
+    assert (later.outcome, later.code) == (PublishOutcome.PUBLISH_DEFERRED, "program-replaced")
+    assert verdicts.by_one_program(PUSHED, opened) == opened

@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
+from autopilot.config import installed
 from autopilot.config.threads import begin
 from autopilot.daemon.api.answer import content_of
 from autopilot.daemon.api.call import Call, CallError, error_body, status_of
@@ -139,7 +140,8 @@ class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
         if error is None or isinstance(error, OSError):
             return
         self._on_fault(error)
-        body = error_body(InvariantError("unexpected-error", f"the daemon has a bug: {error!r}"))
+        bug = InvariantError("unexpected-error", f"the daemon has a bug: {error!r}")
+        body = error_body(installed.replaced() if installed.is_replaced() else bug)
         with suppress(OSError):
             request.sendall(b"HTTP/1.0 500 Bug\r\n" + _payload(body))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from autopilot.config import installed
 from autopilot.config.atomic import write_atomically
 from autopilot.config.clock import SystemClock
 from autopilot.config.heap import loading
@@ -24,6 +25,7 @@ def main(report: Path) -> None:
         from autopilot.daemon.checkup.probe import Purpose
         from autopilot.schemas.checkup import Checkup
 
+    installed.refuse_replaced()
     found = check_all(find_paths(), SystemClock(), purpose=Purpose.TICK)
     write_atomically(report, Checkup.of(found).model_dump_json().encode())
 

@@ -14,6 +14,7 @@ from autopilot.daemon.checkup import (
     base,
     clocks,
     configured,
+    fetching,
     forge,
     money,
     notices,
@@ -185,6 +186,14 @@ def _repository(repo: Repo, scene: Scene) -> Iterator[Probe]:
         asked_by=ALWAYS,
         scope=scope,
         hold="remote-unreachable",
+    )
+    yield Probe(
+        name=f"git sign-in of {repo.name}",
+        takes=Takes.LOOK,
+        area=Area.REPOSITORIES,
+        look=lambda limit: fetching.sign_in(repo, scene, limit),
+        scope=scope,
+        is_vital=False,
     )
     yield Probe(
         name=f"push to {repo.name}",

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autopilot.config import installed
 from autopilot.config.clock import SystemClock
 from autopilot.config.heap import loading
 from autopilot.config.paths import Paths
@@ -33,6 +34,7 @@ def main(argv: Sequence[str]) -> int:
     clock = SystemClock()
     paths = Paths(state=Path(state), config_file=Path(config_file), logs=Path(log_folder))
     try:
+        installed.refuse_replaced()
         settings = load(paths)
         with logs.setup(paths.logs, clock=clock, stderr=False, **settings.logs.model_dump()):
             store = open_store(paths.database, clock)
