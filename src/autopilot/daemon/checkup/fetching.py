@@ -58,7 +58,9 @@ def sign_in(repo: Repo, scene: Scene, limit: Limit) -> Iterator[Check]:
 def _asked_by_git(git: Git, repo: Repo, scene: Scene) -> str:
     """Give the program's name, or its place; empty where there is none, or it cannot be told."""
     try:
-        told = git.run("config", "--get-urlmatch", "credential.helper", repo.fetch_from, cwd=scene.paths.state)
+        told = git.run(
+            "config", "--get-urlmatch", "--", "credential.helper", repo.fetch_from, cwd=scene.paths.state
+        )
     except GitError:
         return ""
     text = told.decode(errors="replace").strip()

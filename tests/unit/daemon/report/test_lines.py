@@ -56,7 +56,7 @@ def test_every_other_line_is_asked(tmp_path: Path) -> None:
     assert {name for name, probe in probes(tmp_path).items() if lines.is_asked(probe)} == {
         *("agent claude", "channels", "clock", "configuration", "credential web", "credentials", "daemon"),
         *("git", "guard", "identity", "installations", "key of claude", "lid", "limits", "logs"),
-        "notification",
+        *("git sign-in of shop", "notification"),
         *("own account", "power", "programs", "room", "sandbox", "service", "sign-in of claude"),
         *("sleep lock", "sqlite", "time zone", "units"),
     }
