@@ -142,10 +142,13 @@ def test_a_daemon_below_which_another_version_was_installed_says_so_and_starts_n
     with closing(house.daemon.store()) as store:
         assert queue.look(store, name).state is State.QUEUED
     assert complaints(house) == []
+    health = house.daemon.call("GET", "/v1/health")
+    assert (health["is_draining"], health["is_replaced"]) == (False, True)
     shutil.rmtree(tmp_path / "installed")
     assert house.daemon.stop() == 0
     house.daemon.code = lay(tmp_path / "installed", NEW)
     house.daemon.start()
+    assert house.daemon.call("GET", "/v1/health")["is_replaced"] is False
     ticket = house.daemon.wait_for_state(name, "published")
     assert (ticket["attempts"], ticket["sessions"], ticket["losses"]) == (1, 1, 0)
 
@@ -174,3 +177,20 @@ def test_a_run_below_which_another_version_was_installed_is_judged_by_a_daemon_o
     assert (ticket["state"], ticket["attempts"], ticket["losses"]) == ("published", 1, 0), ticket
     assert len(house.pull_requests()) == 1
     house.assert_in_order()
+
+
+@pytest.mark.slow
+@pytest.mark.field_report("DMN-019")
+def test_on_starts_the_new_version_where_a_daemon_of_the_old_one_does_nothing_more(
+    house: House, tmp_path: Path
+) -> None:
+    old = house.daemon.start()
+    lay(tmp_path / "installed", NEW)
+    said = house.daemon.autopilot("on", "--now")
+    try:
+        assert said.returncode == 0, said.stdout
+        health = house.daemon.call("GET", "/v1/health")
+        assert (health["version"], health["is_replaced"]) == (NEW, False)
+        assert old.wait(PATIENCE_S) == 0
+    finally:
+        house.daemon.autopilot("daemon", "stop")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CODE = "program-replaced"
-CURE = "autopilot daemon stop; autopilot on"
+CURE = "autopilot on"
 _NOTED = "AUTOPILOT_PROGRAM"
 """Hands the daemon's sign on to its children."""
 _PREFIX, _SUFFIX = "autopilotd-", ".dist-info"

@@ -125,7 +125,12 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         shop.store,
         desk=partial(_desk, shop),
         inbox=inbox,
-        about=lambda: {**about, "is_draining": loop.is_draining, "trouble": loop.complaints.troubles.shown},
+        about=lambda: {
+            **about,
+            "is_draining": loop.is_draining,
+            "is_replaced": installed.is_replaced(),
+            "trouble": loop.complaints.troubles.shown,
+        },
         is_ready=ready.is_set,
     )
     control = ControlServer(

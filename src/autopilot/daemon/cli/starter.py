@@ -60,7 +60,10 @@ def _start_service(init: Keeper, paths: Paths) -> None:
 
 
 def _is_up(paths: Paths) -> bool:
-    """Tell whether a daemon listens; one that drains is none for the night, so its end is awaited."""
+    """Tell whether a daemon listens and stays; one that drains does not, so its end is awaited.
+
+    Nor does one in whose place another version lies: it does nothing more, and is ended.
+    """
     pause = Event()
     for _ in range(round(WAIT_S / POLL_S)):
         try:
@@ -68,7 +71,7 @@ def _is_up(paths: Paths) -> bool:
         except client.DaemonAwayError:
             return False
         if not health["is_draining"]:
-            return True
+            return not (health.get("is_replaced") and stop_daemon(paths))
         pause.wait(POLL_S)
     raise TransientError(
         "daemon-draining",

@@ -49,6 +49,17 @@ def test_the_end_of_a_draining_daemon_is_awaited_and_another_is_started(
     assert len(started) == 1
 
 
+@pytest.mark.field_report("DMN-019")
+def test_a_daemon_in_whose_place_another_version_lies_is_ended_and_another_is_started(
+    monkeypatch: pytest.MonkeyPatch, started: list[object]
+) -> None:
+    ended: list[object] = []
+    monkeypatch.setattr(client, "call", lambda *_args, **_named: {"is_draining": False, "is_replaced": True})
+    monkeypatch.setattr(starter, "stop_daemon", lambda paths: ended.append(paths) or True)
+    assert starter.ensure_daemon() == "terminal"
+    assert (len(ended), len(started)) == (1, 1)
+
+
 def test_a_daemon_that_drains_for_long_is_no_promise_of_a_night(
     monkeypatch: pytest.MonkeyPatch, started: list[object]
 ) -> None:
