@@ -10,9 +10,10 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -28,8 +29,11 @@ from tests.support.tree import ROOT
 
 PROGRAM = """
 import os, signal, sys
-from autopilot.daemon.cli import main
-left = int(sys.argv[1])
+from autopilot.config.heap import loading
+with loading():
+    import alembic.command, alembic.config
+    from autopilot.daemon.cli import doctor, main, restore
+    from autopilot.daemon.store import engine
 DEEDS = {"os.rename", "os.mkdir", "os.rmdir", "os.remove", "os.chmod", "os.link", "sqlite3.connect"}
 WRITES = os.O_WRONLY | os.O_RDWR
 def is_deed(event, args):
@@ -40,9 +44,20 @@ def hook(event, args):
         left -= 1
         if left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(hook)
-sys.exit(main.run(sys.argv[2:]))
+for line in sys.stdin:
+    left = int(line)
+    if pid := os.fork():
+        print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+    else:
+        os.chdir(os.environ["AUTOPILOT_HOME"])
+        silent = os.open(os.devnull, os.O_RDWR)
+        for number in range(3):
+            os.dup2(silent, number)
+        os.close(silent)
+        sys.addaudithook(hook)
+        sys.exit(main.run(sys.argv[1:]))
 """
+"""Runs a command in a fork for each number that it reads, killed before that deed; tells how that ended."""
 FACTS = (
     "SELECT short_id, state, fence, sessions, spent_micro_usd FROM tickets ORDER BY short_id",
     "SELECT run_id, fence, state, reserved_micro_usd, spent_micro_usd FROM attempts ORDER BY run_id",
@@ -74,23 +89,35 @@ def facts(database: Path) -> list[Any]:
         return [raw.execute(statement).fetchall() for statement in FACTS]
 
 
-def killed(cli: Cli, step: int, *words: str) -> bool:
-    """Run a command that is killed before its n-th deed; False where it came to its end."""
-    argv = [sys.executable, "-c", PROGRAM, str(step), *words]
+@contextmanager
+def mortal(cli: Cli, *words: str) -> Iterator[Callable[[int], bool]]:
+    """Give what runs a command that is killed before its n-th deed: False where it came to its end."""
+    argv = [sys.executable, "-c", PROGRAM, *words]
     env = {**cli.env, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run(argv, env=env, cwd=cli.home, capture_output=True, text=True, check=False)
-    assert done.returncode in {0, -9}, (step, done.stdout, done.stderr)
-    return done.returncode == -9
+    with subprocess.Popen(argv, env=env, stdin=PIPE, stdout=PIPE, text=True, bufsize=1, cwd="/") as stem:
+        given, told = stem.stdin, stem.stdout
+        assert given is not None
+        assert told is not None
+
+        def is_killed(step: int) -> bool:
+            given.write(f"{step}\n")
+            ended = int(told.readline())
+            assert ended in {0, -9}, (step, ended)
+            return ended == -9
+
+        yield is_killed
+    assert stem.returncode == 0
 
 
 def lives(cli: Cli, home: Path, *words: str) -> Iterator[tuple[int, Cli]]:
     """Kill the command at one deed after the other, each in a copy of the home, until none is left."""
-    for step in range(1, 400):
-        shutil.rmtree(cli.home)
-        shutil.copytree(home, cli.home)
-        if not killed(cli, step, *words):
-            return
-        yield step, cli
+    with mortal(cli, *words) as is_killed:
+        for step in range(1, 400):
+            shutil.rmtree(cli.home)
+            shutil.copytree(home, cli.home)
+            if not is_killed(step):
+                return
+            yield step, cli
     pytest.fail("it never came to its end")
 
 
