@@ -178,15 +178,14 @@ def test_nobody_at_the_other_end_is_transient(tmp_path: Path) -> None:
     assert (report.ok, report.code, report.is_transient) == (False, "remote-unreachable", True)
 
 
-def test_the_line_asks_by_a_child_that_alone_reads_the_token(
-    tmp_path: Path, forge: Forge, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv(secrets.variable_for("gh"), forge.token)
+def test_the_line_asks_by_a_child_that_alone_reads_the_token(tmp_path: Path, forge: Forge) -> None:
+    """It reads it from the surroundings of whoever will publish, and not from this process's own."""
     config = (
         f'[[repo]]\nname = "r"\nurl = "{forge.git_url(PROJECT)}"\nforge = "github"\nproject = "{PROJECT}"\n'
         f'api_url = "{forge.api_url}"\ncredential = "gh"\n'
     )
-    looked = scene(tmp_path / "home", config, clock=SystemClock())
+    given = {**os.environ, secrets.variable_for("gh"): forge.token}
+    looked = scene(tmp_path / "home", config, clock=SystemClock(), environment=given)
     line = remote.takes_our_branch(looked.settings.repos[0], looked, limit())
     assert (line.name, line.blocks) == ("push to r", False), line
     assert forge.token not in line.model_dump_json()

@@ -130,11 +130,11 @@ def side_publisher(
 
 
 def verification(
-    spec_file: Path, result_file: Path, *, home: Path, passed: Sequence[str]
+    spec_file: Path, result_file: Path, *, home: Path, passed: Sequence[str], base: Mapping[str, str] | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Give command line and environment of a child that runs a commit's gates: no credential is in reach."""
     argv = _own_python("autopilot.runner", "verify", str(spec_file), str(result_file))
-    return argv, environ.child_environment(None, home=home, passed=passed, extra=_own_code())
+    return argv, environ.child_environment(base, home=home, passed=passed, extra=_own_code())
 
 
 def checkup_launch(key: str, report: Path) -> Launch:
@@ -216,9 +216,11 @@ def publisher_question(act: str, spec_file: Path) -> tuple[str, ...]:
     return _own_python("autopilot.publish", act, str(spec_file))
 
 
-def publisher_environment(mark: str, *, passed: Sequence[str] = ()) -> dict[str, str]:
+def publisher_environment(
+    mark: str, *, passed: Sequence[str] = (), base: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Build what a publisher runs with: as any child, and the forge's credential is within its reach."""
-    base = environ.current()
+    base = environ.current() if base is None else base
     secrets = {name: value for name, value in base.items() if name.startswith(_SECRETS)}
     return environ.child_environment(
         base,

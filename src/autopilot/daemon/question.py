@@ -18,7 +18,7 @@ from autopilot.daemon.children import publisher_environment, publisher_question
 from autopilot.schemas.records import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from autopilot.config.clock import Clock
     from autopilot.config.proc import Exit
@@ -39,6 +39,7 @@ def answer(
     clock: Clock,
     wall_s: float,
     should_stop: Callable[[], str | None] | None = None,
+    base: Mapping[str, str] | None = None,
 ) -> Report | str:
     """Ask, and give the report; a text says why there is none.
 
@@ -50,6 +51,7 @@ def answer(
         clock: the time.
         wall_s: how long it may take.
         should_stop: asked meanwhile: a reason to end it before.
+        base: the environment that it starts from; without it, ours.
     """
     with tempfile.TemporaryDirectory(prefix="autopilot-question-") as name:
         folder = Path(name)
@@ -58,7 +60,7 @@ def answer(
         ended = proc.run(
             publisher_question(act, spec_file),
             cwd=folder,
-            env=publisher_environment(key),
+            env=publisher_environment(key, base=base),
             output=folder / "output.log",
             clock=clock,
             wall_s=wall_s,

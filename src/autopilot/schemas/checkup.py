@@ -54,6 +54,10 @@ class Check(Record):
         default=HOST, description="whom it keeps from starting: host, agent:<name>, repo:<name>"
     )
 
+    asked_in: Literal["", "terminal", "daemon"] = Field(
+        default="", description="in whose session it was asked; empty: by whom nobody said"
+    )
+
     @property
     def blocks(self) -> bool:
         """Tell whether the night must not begin."""

@@ -55,8 +55,8 @@ def check_all(
     wanted = [probe for probe in probes if purpose in probe.asked_by]
     found = side_by_side.look(wanted, clock)
     if purpose is Purpose.TICK:
-        return found
-    return in_order((*state, *broken, *found))
+        return _asked_in("daemon", found)
+    return in_order(_asked_in("terminal", (*state, *broken, *found)))
 
 
 def every_probe(
@@ -95,6 +95,10 @@ def every_probe(
     except AutopilotError as error:
         about = Probe(name="configuration", takes=Takes.LOOK, area=Area.CONFIGURATION, look=lambda _: ())
         return probes, side_by_side.refused(about, error)
+
+
+def _asked_in(session: str, lines: Iterable[Check]) -> tuple[Check, ...]:
+    return tuple(line.model_copy(update={"asked_in": session}) for line in lines)
 
 
 def in_order(found: Iterable[Check]) -> tuple[Check, ...]:

@@ -40,7 +40,7 @@ def sign_in(repo: Repo, scene: Scene, limit: Limit) -> Iterator[Check]:
         timeout_s=_CONFIG_S,
         grace_s=1.0,
         user_config=True,
-        base={**environ.current(), **scene.runner.environment},
+        base=scene.runner.surroundings,
         should_stop=limit.should_stop,
     )
     label, wanted = f"git sign-in of {repo.name}", _asked_by_git(git, repo, scene)

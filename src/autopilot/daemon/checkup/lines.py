@@ -25,6 +25,7 @@ from autopilot.daemon.checkup import (
     remote,
     room,
     service,
+    session,
     signin,
     tracker,
     versions,
@@ -47,7 +48,7 @@ _CHILD_S = 60.0
 def of_configuration(scene: Scene) -> tuple[Probe, ...]:
     """Give what a configuration promises, in the order in which it is shown."""
     settings = scene.settings
-    return (
+    probes = (
         *_itself(scene),
         *_of_the_night(scene),
         *(probe for name in configured.used_agents(settings) for probe in _agent(name, scene)),
@@ -57,6 +58,7 @@ def of_configuration(scene: Scene) -> tuple[Probe, ...]:
         *_of_the_service(scene),
         *_rehearsal(scene),
     )
+    return (*probes, session.probe(scene.runner, probes))
 
 
 def _itself(scene: Scene) -> tuple[Probe, ...]:

@@ -89,7 +89,7 @@ def _night(built: Stage, scene: Scene, limit: Limit) -> dict[str, Any] | None:
         AutopilotError: the daemon did not come up, or would not take the ticket.
     """
     paths = paths_below(built.home)
-    child = starter.start_daemon(paths, _environment(built), scene.clock)
+    child = starter.start_daemon(paths, _environment(built, scene.runner.surroundings), scene.clock)
     try:
         return _watched(paths, scene, limit)
     finally:
@@ -116,13 +116,13 @@ def _call(paths: Paths, method: str, path: str, **body: object) -> dict[str, Any
         raise AutopilotError("rehearsal-stopped", "the daemon of the rehearsal went away") from exc
 
 
-def _environment(built: Stage) -> dict[str, str]:
-    """Give the daemon's environment: this one, without what would configure autopilot or tell a secret."""
+def _environment(built: Stage, given: Mapping[str, str]) -> dict[str, str]:
+    """Give the daemon's environment: the given, without what would configure autopilot or tell a secret."""
     base = {
         name: value
-        for name, value in environ.current().items()
+        for name, value in given.items()
         if not name.startswith(ENVIRONMENT_PREFIX) and environ.refusal(name, value) is None
     }
-    path = f"{built.programs}:{environ.search_path(environ.current())}"
-    home = environ.current().get("HOME", str(built.home))
+    path = f"{built.programs}:{environ.search_path(given)}"
+    home = given.get("HOME", str(built.home))
     return {**base, **own_code(), "PATH": path, "HOME": home, "AUTOPILOT_HOME": str(built.home)}

@@ -36,6 +36,7 @@ def answers(repo: Repo, scene: Scene, limit: Limit) -> Check:
         timeout_s=_REMOTE_S,
         grace_s=1.0,
         user_config=True,
+        base=scene.runner.surroundings,
         should_stop=limit.should_stop,
     )
     wanted = f"refs/heads/{repo.base}" if repo.base else "HEAD"
@@ -66,6 +67,7 @@ def takes_our_branch(repo: Repo, scene: Scene, limit: Limit) -> Check:
         clock=scene.clock,
         wall_s=_REMOTE_S + _START_S,
         should_stop=limit.should_stop,
+        base=scene.runner.surroundings,
     )
     if isinstance(report, str):
         return blocked(label, report, f"try: git push --dry-run {repo.push_to} HEAD:refs/heads/{BRANCH}")

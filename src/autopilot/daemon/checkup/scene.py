@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from autopilot.config import environ
 from autopilot.daemon import demand, windows
 from autopilot.schemas.units import MS_PER_S
 
@@ -31,6 +32,11 @@ class Runner:
     is_us: bool = False
     is_service: bool = False
     """It is not started yet: what its init system gives it beside its file is not in `environment`."""
+
+    @property
+    def surroundings(self) -> Mapping[str, str]:
+        """Give what a child starts from that asks for it: a service says little, the rest is ours."""
+        return {**environ.current(), **self.environment} if self.is_service else self.environment
 
     @property
     def owner(self) -> str:

@@ -57,7 +57,7 @@ def test_every_other_line_is_asked(tmp_path: Path) -> None:
         *("agent claude", "channels", "clock", "configuration", "credential web", "credentials", "daemon"),
         *("git", "guard", "identity", "installations", "key of claude", "lid", "limits", "logs"),
         *("git sign-in of shop", "notification"),
-        *("own account", "power", "programs", "room", "sandbox", "service", "sign-in of claude"),
+        *("own account", "power", "programs", "room", "sandbox", "service", "session", "sign-in of claude"),
         *("sleep lock", "sqlite", "time zone", "units"),
     }
 
