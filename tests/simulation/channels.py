@@ -44,8 +44,7 @@ class ChannelWorld(World):
         super().__init__(seed, paths, vault)
         self.arrived = Counter[str]()
         """What came in, by the folder of its delivery."""
-        self.invariants.close()
-        self.invariants = Arrivals(self, paths.database)
+        self.invariants = Arrivals(self)
 
     @property
     def settings(self) -> Settings:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.budget import ROLLING_MS
@@ -45,10 +44,9 @@ _COUNTS = {
 class Invariants:
     """One observer of one seed's database."""
 
-    def __init__(self, world: World, database: Path) -> None:
+    def __init__(self, world: World) -> None:
         self._world = world
-        self._raw = sqlite3.connect(database, isolation_level=None)
-        self._raw.row_factory = sqlite3.Row
+        self._raw = world.vault.observer
         self._version = -1
         self._history_id = 0
         self._replayed: dict[int, str] = {}
@@ -56,9 +54,6 @@ class Invariants:
         self._ended_ms: dict[str, int] = {}
         self.tickets: list[Row] = []
         self.attempts: list[Row] = []
-
-    def close(self) -> None:
-        self._raw.close()
 
     def rows(self, statement: str, *values: Any) -> list[Row]:
         return self._raw.execute(statement, values).fetchall()

@@ -71,8 +71,6 @@ class Stage:
         finally:
             world.table.close()
             world.forge.close()
-            world.invariants.close()
-            self._vault.close()
         return Played(seed, fault, world.ticks, tuple(world.trace))
 
     def _clear(self) -> None:

@@ -30,8 +30,8 @@ _SEEN_MS = 40 * _MINUTE_MS
 class Promises(Invariants):
     """One observer of one week."""
 
-    def __init__(self, week: Week, database: Path) -> None:
-        super().__init__(week, database)
+    def __init__(self, week: Week) -> None:
+        super().__init__(week)
         self._week = week
         self._written: dict[str, list[int]] = defaultdict(list)
         self._away: list[tuple[int, int]] = []

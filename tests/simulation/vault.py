@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from contextlib import AbstractContextManager, closing
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -60,46 +60,79 @@ class WatchedStore(Store):
 
 
 class Vault:
-    """One database file for many seeds: opened as the daemon opens it, brought back to empty in between."""
+    """One database file for many seeds: opened as the daemon opens it, brought back to empty in between.
+
+    Its connections stay open from seed to seed, for SQLite compiles each statement anew on each of them: a
+    twelfth of a seed. What is brought back is every row, the size of the file, and the log.
+    """
 
     def __init__(self, database: Path, clock: Any) -> None:
         self._database = database
-        self._clock = clock
-        self._store: Store | None = None
         self._compiled: Any = LRUCache(1000)
         self._dialect: Any = None
-        open_store(database, clock, role="daemon").close()
-        with closing(sqlite3.connect(database)) as made:
-            made.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._empty = database.read_bytes()
+        self._store = self._opened(clock)
+        self.observer = sqlite3.connect(database, isolation_level=None)
+        """What looks on during a seed, and empties the file after it; nobody writes through it meanwhile."""
+        self.observer.row_factory = sqlite3.Row
+        _hurry(self.observer, None)
+        tables = self.observer.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+        self._empty = {name: self._rows(name) for (name,) in tables}
+        self._cut_log()
+        self._size_bytes = database.stat().st_size
 
     def reset(self) -> None:
-        """Make the queue empty: another file, with the pages of an empty one."""
-        self.close()
-        for suffix in ("", "-wal", "-shm"):
-            self._database.with_name(self._database.name + suffix).unlink(missing_ok=True)
-        self._database.write_bytes(self._empty)
+        """Make the queue empty, as it was when it was made; whoever still reads or writes is told.
 
-    def open(self, clock: Any, entropy: Entropy) -> dict[str, Any]:
-        """Give the fields of an open store; a virtual disk loses nothing, so it need not be flushed."""
-        self.close()
-        self._store = store = open_store(self._database, clock, role="daemon")
+        Raises:
+            sqlite3.OperationalError: somebody still writes.
+        """
+        raw = self.observer
+        raw.execute("BEGIN IMMEDIATE")
+        for name, rows in self._empty.items():
+            raw.execute(f"DELETE FROM {name}")  # noqa: S608 - a name of our own schema
+            for row in rows:
+                raw.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
+        raw.execute("COMMIT")
+        while raw.execute("PRAGMA freelist_count").fetchone()[0]:
+            raw.execute("PRAGMA incremental_vacuum(1)")
+        self._cut_log()
+        assert self._database.stat().st_size == self._size_bytes, "an empty queue has the pages it began with"
+
+    def fields(self, clock: Any, entropy: Entropy) -> dict[str, Any]:
+        """Give the fields of the open store, for one world."""
+        store = {each.name: getattr(self._store, each.name) for each in fields(self._store)}
+        return store | {"clock": clock, "entropy": entropy}
+
+    def reopen(self, clock: Any) -> None:
+        """The process that had it open is gone, and another opens it."""
+        self._store.close()
+        self._store = self._opened(clock)
+
+    def close(self) -> None:
+        """It is used no more."""
+        self.observer.close()
+        self._store.close()
+
+    def _opened(self, clock: Any) -> Store:
+        """Open it; a virtual disk loses nothing, so it need not be flushed."""
+        store = open_store(self._database, clock, role="daemon")
         for lines in (store._writer, store._reader):  # noqa: SLF001 - a door only for us would be worse
             engine = lines.engine
             event.listen(engine, "connect", _hurry)
-            # What was compiled is kept under its dialect: one for all engines, or each seed compiles anew.
+            # What was compiled is kept under its dialect: one for all engines, or each compiles anew.
             engine.dialect = self._dialect = self._dialect or engine.dialect
             engine._compiled_cache = self._compiled  # noqa: SLF001 - as above
             for conn in lines._free:  # noqa: SLF001 - as above: what the check has opened is used on
                 conn.dialect = engine.dialect
                 _hurry(conn.connection.driver_connection, None)
-        return {each.name: getattr(store, each.name) for each in fields(store)} | {"entropy": entropy}
+        return store
 
-    def close(self) -> None:
-        """The process that had it open is gone."""
-        if self._store is not None:
-            self._store.close()
-            self._store = None
+    def _rows(self, name: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.observer.execute(f"SELECT * FROM {name}")]  # noqa: S608 - as above
+
+    def _cut_log(self) -> None:
+        (is_busy, *_) = self.observer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        assert not is_busy, "somebody still reads"
 
 
 def _hurry(raw: Any, _record: object) -> None:

@@ -72,8 +72,7 @@ class Week(World):
         self.seen_ms = self.clock.wall_ms
         self.marks = Counter[str]()
         """What really came about: a fault that hit nothing proves nothing."""
-        self.invariants.close()
-        self.promises = self.invariants = Promises(self, paths.database)
+        self.promises = self.invariants = Promises(self)
         self._deeds = sorted(self._laid_down(), key=lambda deed: deed.at_ms)
 
     # --- what is laid down ---------------------------------------------------------------------

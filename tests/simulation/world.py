@@ -35,6 +35,7 @@ _MOST_TICKS = 1500
 # Midnights near which the clocks of Berlin change, and one at which they do not.
 _STARTS = (1_774_728_000_000, 1_792_872_000_000, 1_767_312_000_000, 1_774_745_940_000, 1_792_889_940_000)
 _KILLS = (0.0, 0.01, 0.02, 0.05)
+_OPENED_ANEW = 0.05
 
 
 class World:
@@ -51,6 +52,7 @@ class World:
         self._place = hashlib.sha256(str(paths.state).encode()).hexdigest()[:8]
         self.chance = Chance(seed, "world")
         self.entropy = SeededEntropy(seed)
+        self._opening = Chance(seed, "opening")
         self.clock = VirtualClock(self.chance.one_of(_STARTS) + self.chance.between(0, 7_200_000))
         self.table = Table(self)
         self.forge = VirtualForge(self)
@@ -82,8 +84,8 @@ class World:
         self._config = 0
         self._stamp = self._started = self._shas = 0
         self.change_config(0)
-        self.invariants = Invariants(self, paths.database)
-        self._fields = vault.open(self.clock, self.entropy)
+        self.invariants = Invariants(self)
+        self._fields = vault.fields(self.clock, self.entropy)
         self.store = WatchedStore(**self._fields, world=self)
 
     # --- what is so ---------------------------------------------------------------------------
@@ -119,9 +121,10 @@ class World:
         self.boot_ms, self.boot = self.clock.wall_ms, f"boot-{self._shas}-{self._started}"
 
     def store_fields(self) -> dict[str, Any]:
-        """What a new daemon opens; now and then really opened anew, which costs as much as a tick."""
-        if self.life is not None and self.chance.is_hit(0.3):
-            self._fields = self.vault.open(self.clock, self.entropy)
+        """What a new daemon opens; now and then really opened anew, which costs as much as five ticks."""
+        if self.last_life is not None and self._opening.is_hit(_OPENED_ANEW):
+            self.vault.reopen(self.clock)
+            self._fields = self.vault.fields(self.clock, self.entropy)
             self.store = WatchedStore(**self._fields, world=self)
         return self._fields
 
