@@ -16,6 +16,7 @@ from autopilot.schemas.errors import ConfigError
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from zoneinfo import ZoneInfo
 
 _CLOCK = re.compile(r"^([01]\d|2[0-3]):([0-5]\d)$")
@@ -63,21 +64,21 @@ def parse_window(text: str) -> tuple[time_of_day, time_of_day]:
 def is_open(schedule: Schedule, now_ms: int) -> bool:
     """Tell whether `now_ms` lies in the window; its end belongs to the day."""
     start, end = parse_window(schedule.window)
-    return start == end or any(opens <= now_ms < closes for opens, closes in _around(schedule, now_ms))
+    return start == end or next_window(schedule, now_ms)[0] <= now_ms
 
 
 def opens_ms(schedule: Schedule, now_ms: int) -> int:
     """Give the moment (UTC epoch ms) when the window opens next; `now_ms` while it is open."""
-    if is_open(schedule, now_ms):
-        return now_ms
-    return min(opens for opens, _ in _around(schedule, now_ms) if opens > now_ms)
+    start, end = parse_window(schedule.window)
+    return now_ms if start == end else max(now_ms, next_window(schedule, now_ms)[0])
 
 
 def closes_ms(schedule: Schedule, now_ms: int) -> int | None:
     """Give the moment (UTC epoch ms) when the open window closes; None when it is shut, or never does."""
     if len(set(parse_window(schedule.window))) == 1:
         return None
-    return next((closes for opens, closes in _around(schedule, now_ms) if opens <= now_ms < closes), None)
+    opens, closes = next_window(schedule, now_ms)
+    return closes if opens <= now_ms else None
 
 
 def open_between_ms(schedule: Schedule | None, from_ms: int, to_ms: int) -> int:
@@ -97,7 +98,7 @@ def open_between_ms(schedule: Schedule | None, from_ms: int, to_ms: int) -> int:
 
 def next_window(schedule: Schedule, now_ms: int) -> tuple[int, int]:
     """Give begin and end (UTC epoch ms) of the window that is open, else of the one that opens next."""
-    return min(window for window in _around(schedule, now_ms) if window[1] > now_ms)
+    return next(window for window in _around(schedule, now_ms) if window[1] > now_ms)
 
 
 def last_due_ms(at: str, tz: ZoneInfo | None, now_ms: int) -> int:
@@ -127,11 +128,12 @@ def instant_ms(day: date, at: time_of_day, tz: ZoneInfo | None) -> int:
 
     Source: PEP 495: in a gap, fold 0 uses the offset before it and fold 1 the one after it.
     """
-    wanted = datetime.combine(day, at)
-    first_ms = _epoch_ms(wanted.replace(fold=0), tz)
-    if _local(first_ms, tz) == wanted:
+    wanted = datetime.combine(day, at, tz)
+    first_ms, second_ms = _epoch_ms(wanted), _epoch_ms(wanted.replace(fold=1))
+    local = wanted.replace(tzinfo=None)
+    if first_ms == second_ms or _local(first_ms, tz) == local:
         return first_ms
-    return _gap_end_ms(wanted, _epoch_ms(wanted.replace(fold=1), tz), first_ms, tz)
+    return _gap_end_ms(local, second_ms, first_ms, tz)
 
 
 def clamped_reset_ms(resets_ms: int | None, now_ms: int, *, is_weekly: bool) -> int:
@@ -148,13 +150,13 @@ def clamped_reset_ms(resets_ms: int | None, now_ms: int, *, is_weekly: bool) -> 
     return min(max(resets_ms, now_ms + _SOONEST_MS), now_ms + furthest_ms)
 
 
-def _around(schedule: Schedule, now_ms: int) -> list[tuple[int, int]]:
-    """Give the windows that begin yesterday, today and tomorrow as instants."""
+def _around(schedule: Schedule, now_ms: int) -> Iterator[tuple[int, int]]:
+    """Give the windows that begin from yesterday to the day after tomorrow as instants, in their order."""
     start, end = parse_window(schedule.window)
     today = _local(now_ms, schedule.tz).date()
     last = _DAY if end <= start else timedelta(0)
-    days = [today + shift * _DAY for shift in (-1, 0, 1, 2)]
-    return [(instant_ms(day, start, schedule.tz), instant_ms(day + last, end, schedule.tz)) for day in days]
+    for day in (today + shift * _DAY for shift in (-1, 0, 1, 2)):
+        yield instant_ms(day, start, schedule.tz), instant_ms(day + last, end, schedule.tz)
 
 
 def _gap_end_ms(wanted: datetime, low_ms: int, high_ms: int, tz: ZoneInfo | None) -> int:
@@ -174,5 +176,5 @@ def _local(epoch_ms: int, tz: ZoneInfo | None) -> datetime:
     return moment.replace(tzinfo=None, fold=0)
 
 
-def _epoch_ms(local: datetime, tz: ZoneInfo | None) -> int:
-    return round(local.replace(tzinfo=tz).timestamp() * MS_PER_S)
+def _epoch_ms(moment: datetime) -> int:
+    return round(moment.timestamp() * MS_PER_S)
