@@ -10,14 +10,17 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.simulation import many
-from tests.simulation.channel_mutants import OF_CHANNELS
-from tests.simulation.ends import Patch
-from tests.simulation.mutants import BY_NAME
-from tests.simulation.play import Played, Stage
-from tests.simulation.week_mutants import OF_WEEK
+from autopilot.config.heap import loading, share_one_heap
 
-_TIDY_EVERY = 50
+with loading():  # as the daemon does: a fifth of the start would go into looking for garbage
+    from tests.simulation import many
+    from tests.simulation.channel_mutants import OF_CHANNELS
+    from tests.simulation.ends import Patch
+    from tests.simulation.mutants import BY_NAME
+    from tests.simulation.play import Played, Stage
+    from tests.simulation.week_mutants import OF_WEEK
+
+_TIDY_EVERY = 100
 _TMPFS = Path("/dev/shm")
 _HOW = {
     (False, False): "script/soak",
@@ -33,6 +36,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--seeds", default="1-100", help="first-last, or how many from 1 on (1-100)")
     parser.add_argument("--jobs", type=int, default=1, help="processes that play at once (1)")
     parser.add_argument("--replay", help="play this seed alone and print the digest of all that happened")
+    parser.add_argument("--queue", type=Path, help="the file of a new queue (one is made)")
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--week", action="store_true", help="play a week of nights instead (10 s a seed)")
     kinds.add_argument("--channels", action="store_true", help="let digests and reports go out, too")
@@ -46,8 +50,9 @@ def main(argv: list[str]) -> int:
             parser.error("digests and one seed again are asked of one process: leave --jobs out")
         return many.play_all(seeds, options.jobs, _passed_on(options))
     patches = ALL[options.mutant]() if options.mutant else ()
+    share_one_heap()
     bad, ticks, started_s = 0, 0, time.process_time()
-    for played in _played(seeds, patches, is_week=options.week, has_channels=options.channels):
+    for played in _played(options, seeds, patches):
         bad, ticks = bad + bool(played.fault), ticks + played.ticks
         if options.verbose:
             print("\n".join(played.trace))
@@ -75,16 +80,14 @@ def told(played: Played, *, how: str) -> str:
     return f"seed {played.seed}: {played.fault.splitlines()[0]} | replay: {how} --replay {played.seed} -v"
 
 
-def _played(
-    seeds: range, patches: tuple[Patch, ...], *, is_week: bool, has_channels: bool
-) -> Iterator[Played]:
+def _played(options: argparse.Namespace, seeds: range, patches: tuple[Patch, ...]) -> Iterator[Played]:
     """Play one seed after the other; what each leaves in memory is looked for now and then."""
     with tempfile.TemporaryDirectory(dir=_TMPFS if _TMPFS.is_dir() else None) as folder:
-        stage = Stage(Path(folder))
+        stage = Stage(Path(folder), None if options.queue is None else options.queue.read_bytes())
         gc.freeze()
         gc.disable()
         for seed in seeds:
-            yield stage.play(seed, patches, is_week=is_week, has_channels=has_channels)
+            yield stage.play(seed, patches, is_week=options.week, has_channels=options.channels)
             if seed % _TIDY_EVERY == 0:
                 gc.collect()
 

@@ -34,8 +34,13 @@ class Chance:
         raise AssertionError("the weights are empty")
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
-        mixed = list(items)
-        self._random.shuffle(mixed)
+        """What `random.shuffle` does, at half its cost: a week does nothing so often."""
+        mixed, bits = list(items), self._random.getrandbits
+        for last in range(len(mixed) - 1, 0, -1):
+            size = (last + 1).bit_length()
+            while (chosen := bits(size)) > last:
+                pass
+            mixed[last], mixed[chosen] = mixed[chosen], mixed[last]
         return mixed
 
 

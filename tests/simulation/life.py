@@ -47,6 +47,8 @@ class Life:
         self._loop: Loop | None = None
         self._clockwork: Clockwork | None = None
         self.watches: list[Watch] = []
+        self._last: list[Watch] = []
+        """Those that had not ended when they were last looked at."""
         self._polls: dict[int, int] = {}
         self.supervisor = self._supervisor()
         store = TornStore(**world.store_fields(), world=world)
@@ -78,7 +80,7 @@ class Life:
     @property
     def is_idle(self) -> bool:
         """Whether no child is under watch."""
-        return all(watch.ending is not None for watch in self.watches)
+        return not self._under_way()
 
     def tick(self) -> None:
         """One pass more, while the daemon waits for a message and somebody else is about to write."""
@@ -89,7 +91,7 @@ class Life:
 
     def due_ms(self) -> list[int]:
         """When a thread of the daemon does something next, in milliseconds awake."""
-        polls = [self._polls[id(watch)] for watch in self.watches if watch.ending is None]
+        polls = [self._polls[id(watch)] for watch in self._under_way()]
         return polls if self.scheduler.wake_ms is None else [*polls, self.scheduler.wake_ms]
 
     def watch(self) -> None:
@@ -107,8 +109,13 @@ class Life:
                 *self.world.step_ms
             )
 
+    def _under_way(self) -> list[Watch]:
+        self._last = [watch for watch in self._last if watch.ending is None]
+        return self._last
+
     def _start(self, watch: Watch) -> None:
         self.watches.append(watch)
+        self._last.append(watch)
         self._polls[id(watch)] = self.world.clock.awake_ms + self.world.chance.between(0, 200)
 
     def _supervisor(self) -> Supervisor:

@@ -52,9 +52,11 @@ class Played:
 class Stage:
     """A folder with one database, for one seed after the other."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, queue: bytes | None = None) -> None:
         self._paths = paths_below(folder)
         self._paths.ensure()
+        if queue is not None:
+            self._paths.database.write_bytes(queue)
         self._vault = Vault(self._paths.database, VirtualClock(0))
 
     def play(

@@ -37,6 +37,13 @@ def unread() -> Script:
     return 78
 
 
+def _stamp(lease: Path) -> int:
+    try:
+        return os.stat(lease, follow_symlinks=False).st_mtime_ns  # noqa: PTH116 - some hundred times in a seed
+    except FileNotFoundError:
+        return 0
+
+
 @dataclass(eq=False)
 class Process:
     """One process, or what is left of it."""
@@ -85,7 +92,8 @@ class Table:
 
     @property
     def living(self) -> list[Process]:
-        return [each for each in self._all if each.code is None]
+        self._all = [each for each in self._all if each.code is None]
+        return self._all.copy()
 
     def spawn(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], output: Path) -> Process:
         world = self._world
@@ -125,7 +133,7 @@ class Table:
         for each in self.living:
             if each.lease is None or each.is_frozen:
                 continue
-            stamp = each.lease.lstat().st_mtime_ns if each.lease.exists() else 0
+            stamp = _stamp(each.lease)
             each.unheard_ms = each.unheard_ms + passed_ms if stamp == each.stamp else 0
             each.stamp = stamp
             if each.unheard_ms >= each.lease_ms * LOST_SHARE:

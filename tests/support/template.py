@@ -31,14 +31,15 @@ def lay(database: Path) -> None:
     known = (database, *(database.with_name(database.name + suffix) for suffix in (".lock", "-wal")))
     if any(file.exists() for file in known):
         return
-    pages = _pages()
+    new = pages()
     handle = os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE)
     with os.fdopen(handle, "wb") as file:
-        file.write(pages)
+        file.write(new)
 
 
 @cache
-def _pages() -> bytes:
+def pages() -> bytes:
+    """Give the file of a new queue."""
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder) / "autopilot.db"
         open_store(database, FakeClock(), role="daemon").close()
