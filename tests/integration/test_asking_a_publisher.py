@@ -11,6 +11,7 @@ from autopilot.config.secrets import variable_for
 from autopilot.daemon import intake, question
 from autopilot.daemon.checkup import forge, remote, tracker
 from autopilot.daemon.delivery import trial
+from autopilot.daemon.errand import Errand
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.publication import ReachReport
 from autopilot.schemas.tracking import TrackerCheckSpec, TrackerSpec
@@ -52,6 +53,7 @@ def asked(wall_s: float = 30.0) -> ReachReport | str:
         lambda report, workdir: TrackerCheckSpec(report=report, workdir=workdir, tracker=spec),
         ReachReport,
         key="asked",
+        errand=Errand.to_tracker(spec),
         clock=REAL,
         wall_s=wall_s,
     )

@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from autopilot.config.clear import goes_in_clear
 from autopilot.config.values import VariableName, WebUrl
 from autopilot.schemas.records import Input
 
@@ -67,4 +68,8 @@ class Agent(Input):
             raise ValueError(msg)
         if len(self.api) != 1:
             raise ValueError("needs one address in api, for which key_env is the key")
+        if goes_in_clear(self.api[0]):
+            raise ValueError(
+                "api: the key would go over http, which anybody on the way can read: it must be https"
+            )
         return self

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from autopilot.config.clear import goes_in_clear
 from autopilot.config.values import (
     Branch,
     CredentialName,
@@ -60,6 +61,16 @@ class Repo(Input):
             return raw
         found = _PATH_OF_URL.match(str(raw.get("push_url") or raw.get("url") or ""))
         return {**raw, "project": found["path"]} if found and "/" in found["path"] else raw
+
+    @model_validator(mode="after")
+    def _its_token_cannot_be_read_on_the_way(self) -> Self:
+        """The token goes to the forge's interface with each question, and to git's address with each push."""
+        pushed = "url" if self.push_url is None else "push_url"
+        for key, address in (("api_url", self.api_url), (pushed, self.push_to)):
+            if self.credential is not None and address is not None and goes_in_clear(address):
+                what = f"{key}: the token would go over http, which anybody on the way can read"
+                raise ValueError(f"{what}: it must be https")
+        return self
 
     @property
     def fetch_from(self) -> str:

@@ -21,6 +21,7 @@ from autopilot.config.paths import (
     SPEC_FILE,
 )
 from autopilot.config.proc import RUN_ID_VARIABLE
+from autopilot.daemon.errand import Errand
 from autopilot.daemon.own_lock import more_than_sleep
 from autopilot.daemon.supervisor import Launch
 from autopilot.daemon.version import own_code
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.shop import Shop
     from autopilot.launchd.awake import AwakeLock
     from autopilot.schemas.cell import SandboxSpec
-    from autopilot.schemas.publication import PublishSpec, PullStateSpec
+    from autopilot.schemas.publication import PublishSpec
     from autopilot.schemas.run import Limits, RunSpec
 
 BACKSTOP_MARGIN_S = 60.0
@@ -53,10 +54,10 @@ CHECKUP_GRACE_S = 5.0
 _NETWORK = (
     *("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "all_proxy", "no_proxy"),
-    *("SSL_CERT_FILE", "SSL_CERT_DIR", "SSH_AUTH_SOCK", "TMPDIR"),
+    *("SSL_CERT_FILE", "SSL_CERT_DIR", "TMPDIR"),
 )
 _KEYRING = ("DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
-_SECRETS = "AUTOPILOT_SECRET_"
+_SSH_KEYS = ("SSH_AUTH_SOCK",)
 
 
 def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
@@ -69,7 +70,7 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
         home=_home(base),
         passed=spec.repo.env_pass,
         own=own_variables(spec.agent),
-        extra={**_some(base, _NETWORK), **_own_code(), RUN_ID_VARIABLE: spec.run_id},
+        extra={**_some(base, (*_NETWORK, *_SSH_KEYS)), **_own_code(), RUN_ID_VARIABLE: spec.run_id},
     )
     argv = _own_python("autopilot.runner", "run", str(spec.run_dir / SPEC_FILE))
     argv, env = scope.apart(argv, env, key=spec.run_id, ours=base, most=_most(spec.sandbox))
@@ -84,7 +85,7 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
 
 def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
     """Say how the publisher of a spec is started; the forge's credential is within its reach alone."""
-    env = publisher_environment(spec.id, passed=spec.env_pass)
+    env = publisher_environment(spec.id, Errand.to_forge(spec.forge), passed=spec.env_pass)
     argv = _own_python("autopilot.publish", str(spec_file))
     argv, env = scope.apart(argv, env, key=spec.id, ours=environ.current(), most=_most(spec.sandbox))
     return Launch(
@@ -96,14 +97,8 @@ def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
     )
 
 
-def inquiry_launch(key: str, spec: PullStateSpec, spec_file: Path) -> Launch:
-    """Say how it is asked what became of drafts."""
-    limit_s, grace_s = spec.wall_s, spec.kill_grace_s
-    return side_publisher("state", spec_file, key=key, log="inquiry.log", limit_s=limit_s, grace_s=grace_s)
-
-
 def side_publisher(
-    act: str, spec_file: Path, *, key: str, log: str, limit_s: float, grace_s: float
+    act: str, spec_file: Path, *, key: str, errand: Errand, log: str, limit_s: float, grace_s: float
 ) -> Launch:
     """Say how a publisher beside the tickets is started and watched: the machine may sleep meanwhile.
 
@@ -111,6 +106,7 @@ def side_publisher(
         act: what it is asked to do.
         spec_file: its instruction; what it writes lies beside that.
         key: the mark that it and whatever it starts carries.
+        errand: where it is sent.
         log: the file of its own words.
         limit_s: how long it takes at most by its own limits.
         grace_s: how long it is asked to end before it is killed.
@@ -118,7 +114,7 @@ def side_publisher(
     return Launch(
         argv=publisher_question(act, spec_file),
         cwd=spec_file.parent,
-        env=publisher_environment(key),
+        env=publisher_environment(key, errand),
         output=spec_file.parent / log,
         order=side_order(
             key,
@@ -217,11 +213,10 @@ def publisher_question(act: str, spec_file: Path) -> tuple[str, ...]:
 
 
 def publisher_environment(
-    mark: str, *, passed: Sequence[str] = (), base: Mapping[str, str] | None = None
+    mark: str, errand: Errand, *, passed: Sequence[str] = (), base: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Build what a publisher runs with: as any child, and the forge's credential is within its reach."""
+    """Build what a publisher runs with: as any child, and its errand's one credential is in reach."""
     base = environ.current() if base is None else base
-    secrets = {name: value for name, value in base.items() if name.startswith(_SECRETS)}
     return environ.child_environment(
         base,
         home=_home(base),
@@ -229,7 +224,7 @@ def publisher_environment(
         extra={
             **environ.UNATTENDED,
             **_some(base, (*_NETWORK, *_KEYRING, "AUTOPILOT_HOME")),
-            **secrets,
+            **errand.lent(base),
             **_own_code(),
             RUN_ID_VARIABLE: mark,
         },

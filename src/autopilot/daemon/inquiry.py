@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, assert_never
 from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.paths import SPEC_FILE
 from autopilot.daemon import specs
-from autopilot.daemon.children import inquiry_launch
+from autopilot.daemon.children import side_publisher
+from autopilot.daemon.errand import Errand
 from autopilot.daemon.store import queries_runs, writes
 from autopilot.schemas.errors import StaleTransitionError
 
@@ -37,7 +38,15 @@ def launch(shop: Shop, repo: str, key: str, spec: PullStateSpec) -> Launch:
     make_folder(folder)
     spec.report.unlink(missing_ok=True)
     write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1).encode())
-    return inquiry_launch(key, spec, folder / SPEC_FILE)
+    return side_publisher(
+        "state",
+        folder / SPEC_FILE,
+        key=key,
+        errand=Errand.to_forge(spec.forge),
+        log="inquiry.log",
+        limit_s=spec.wall_s,
+        grace_s=spec.kill_grace_s,
+    )
 
 
 def is_recorded(shop: Shop, answer: PullState, *, fence: int) -> bool:

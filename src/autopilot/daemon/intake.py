@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
+from autopilot.daemon.errand import Errand
 from autopilot.daemon.issues import resolve
 from autopilot.daemon.question import answer
 from autopilot.schemas.errors import (
@@ -82,6 +83,7 @@ def _read(target: Target, clock: Clock) -> Issue:
         ),
         IssueReport,
         key=f"read-{target.tracker.name}",
+        errand=Errand.to_tracker(target.tracker),
         clock=clock,
         wall_s=WALL_S,
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from autopilot.config.clock import Clock
     from autopilot.config.proc import Exit
+    from autopilot.daemon.errand import Errand
 
 Report = TypeVar("Report", bound=Record)
 GRACE_S = 2.0
@@ -36,6 +37,7 @@ def answer(
     report: type[Report],
     *,
     key: str,
+    errand: Errand,
     clock: Clock,
     wall_s: float,
     should_stop: Callable[[], str | None] | None = None,
@@ -48,6 +50,7 @@ def answer(
         make: gives the instruction, from the file of the report and the folder to work in.
         report: what the report is.
         key: the mark that the child and whatever it starts carries.
+        errand: where it is sent.
         clock: the time.
         wall_s: how long it may take.
         should_stop: asked meanwhile: a reason to end it before.
@@ -60,7 +63,7 @@ def answer(
         ended = proc.run(
             publisher_question(act, spec_file),
             cwd=folder,
-            env=publisher_environment(key, base=base),
+            env=publisher_environment(key, errand, base=base),
             output=folder / "output.log",
             clock=clock,
             wall_s=wall_s,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.environ import current
 from autopilot.config.outward import outward
 from autopilot.runner.agents.registry import own_variables, services_of
+from autopilot.runner.in_clear import refuse_in_clear
 from autopilot.runner.network.line import Operator
 from autopilot.runner.network.outlet import Gate, Outlet
 from autopilot.runner.network.plan import agent_policy
@@ -37,6 +38,7 @@ def way_of_agent(shop: Shop, agent: AgentSpec) -> Iterator[WayOut]:
         TransientError: the machine gives us no thread.
     """
     environment = {name: value for name, value in current().items() if name in own_variables(agent)}
+    refuse_in_clear(agent, environment)
     known = stand_ins(agent, environment) if shop.sandbox.kind != "none" else None
     if known is None:
         policy = agent_policy(shop.spec.network, services_of(agent, environment))
@@ -66,9 +68,9 @@ def way_of_question(
         ConfigError: the host's own proxy, or the address of the agent's service, cannot be used.
         TransientError: the machine gives us no thread.
     """
-    known = stand_ins(
-        agent, {name: environment[name] for name in own_variables(agent) if name in environment}
-    )
+    own = {name: environment[name] for name in own_variables(agent) if name in environment}
+    refuse_in_clear(agent, own)
+    known = stand_ins(agent, own)
     if known is None:
         yield WayOut(None, (), _told_nobody)
         return

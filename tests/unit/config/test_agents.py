@@ -33,6 +33,8 @@ def test_a_program_can_be_told_where_to_ask_and_with_what(tmp_path: Path) -> Non
         (OWN + API + 'base_url_env = "MY_SERVICE"\n', "needs both base_url_env and key_env"),
         (OWN + NAMED, "needs one address in api"),
         (OWN + NAMED + 'api = ["https://a.example", "https://b.example"]\n', "needs one address in api"),
+        (OWN + NAMED + 'api = ["http://models.lan/v1"]\n', "it must be https"),
+        (OWN + NAMED + 'api = ["http://10.0.0.4:8080"]\n', "it must be https"),
         ('kind = "claude"\n' + NAMED + API, "the adapter claude knows itself"),
         (OWN + 'broker = "on"\n', "broker"),
     ],

@@ -130,3 +130,35 @@ def test_a_credential_in_the_file_is_refused_and_not_repeated(tmp_path: Path, li
 def test_two_repositories_may_not_share_a_name_or_a_folder(tmp_path: Path) -> None:
     told = refused(tmp_path, "name = 'app'\npath = '/a'", "name = 'App'\npath = '/b'")
     assert "repo[app].name: two repositories are called 'app'" in told
+
+
+TOKEN = "name = 'a'\ncredential = 'forge'\n"
+GITHUB = TOKEN + "forge = 'github'\nproject = 'you/shop'\n"
+
+
+@pytest.mark.covers("C05")
+@pytest.mark.parametrize("at", ["http://forge.example", "http://10.1.2.3:3000", "http://localhost.example"])
+@pytest.mark.parametrize(
+    ("table", "key"),
+    [
+        (GITHUB + "url = 'https://forge.example/you/shop'\napi_url = '{at}/api/v3'", "api_url"),
+        (GITHUB + "url = '{at}/you/shop.git'", "url"),
+        (GITHUB + "url = 'https://forge.example/you/shop'\npush_url = '{at}/you/shop'", "push_url"),
+        (TOKEN + "url = '{at}/you/shop.git'", "url"),
+    ],
+)
+def test_a_token_goes_over_http_to_no_other_machine(tmp_path: Path, table: str, key: str, at: str) -> None:
+    told = refused(tmp_path, table.format(at=at))
+    assert f"repo[a]: {key}: the token would go over http" in told
+    assert "it must be https" in told
+
+
+@pytest.mark.parametrize("at", ["https://forge.example", "http://127.0.0.1:3000", "http://localhost:3000"])
+def test_encrypted_or_to_this_machine_a_token_may_go(tmp_path: Path, at: str) -> None:
+    (repo,) = loaded(tmp_path, f"{GITHUB}url = '{at}/you/shop'\napi_url = '{at}/api/v3'")
+    assert (repo.push_to, repo.api_url) == (f"{at}/you/shop", f"{at}/api/v3")
+
+
+def test_without_a_token_http_shows_nobody_anything(tmp_path: Path) -> None:
+    (repo,) = loaded(tmp_path, "name = 'a'\nurl = 'http://forge.example/you/shop'")
+    assert repo.fetch_from == "http://forge.example/you/shop"

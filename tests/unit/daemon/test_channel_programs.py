@@ -8,6 +8,7 @@ import re
 import pytest
 
 from autopilot.daemon.children import publisher_environment
+from autopilot.daemon.errand import Errand
 from autopilot.publish.channels.command import environment
 from tests.support.tree import ROOT
 
@@ -22,6 +23,8 @@ KEPT = (
     *("PYTHONPATH", "GITHUB_TOKEN", "ANTHROPIC_API_KEY", "LD_PRELOAD", "GIT_DIR", "DISPLAY"),
 )
 
+TO_IT = Errand("team-hook", has_git=True)  # more than any publisher has
+
 
 @pytest.fixture
 def names(monkeypatch: pytest.MonkeyPatch) -> set[str]:
@@ -30,9 +33,9 @@ def names(monkeypatch: pytest.MonkeyPatch) -> set[str]:
         monkeypatch.delenv(name)
     for name in (*GIVEN, *KEPT):
         monkeypatch.setenv(name, "/x")
-    for name, value in publisher_environment("deliver-1").items():
+    for name, value in publisher_environment("deliver-1", TO_IT).items():
         monkeypatch.setenv(name, value)
-    for name in set(os.environ) - set(publisher_environment("deliver-1")):
+    for name in set(os.environ) - set(publisher_environment("deliver-1", TO_IT)):
         monkeypatch.delenv(name)
     return set(environment())
 

@@ -130,7 +130,8 @@ def test_each_child_gets_the_credential_it_needs_and_not_the_others(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = {"AUTOPILOT_SECRET_FAR_TOKEN": "x1", "GH_TOKEN": "x2", "ANTHROPIC_API_KEY": "x3"}
-    for name, value in {**secret, "COLUMNS": "80", "EDITOR": "vi"}.items():
+    others = {"AUTOPILOT_SECRET_NEAR_TOKEN": "x4", "AUTOPILOT_SECRET_TEAM_HOOK": "x5"}
+    for name, value in {**secret, **others, "COLUMNS": "80", "EDITOR": "vi"}.items():
         monkeypatch.setenv(name, value)
     queue.add(stage.store, repo="far", agent="reader")
     with stage.paths.config_file.open("a") as file:
@@ -143,6 +144,7 @@ def test_each_child_gets_the_credential_it_needs_and_not_the_others(
     assert {name for name in secret if name in runner} == {"ANTHROPIC_API_KEY"}
     assert {name for name in secret if name in publisher} == {"AUTOPILOT_SECRET_FAR_TOKEN"}
     for child in (runner, publisher):
+        assert not set(others) & set(child)
         assert child["AUTOPILOT_UNATTENDED"] == child["MULTI_AGENT_UNATTENDED"] == "1"
         assert child["AUTOPILOT_RUN_ID"] == stage.claim_of("T-1").attempt.run_id
         assert child["COLUMNS"] == "80"

@@ -19,6 +19,8 @@ from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.runner.agents.registry import kind_of, program_of, sign_in, sign_in_variables
 from autopilot.runner.agents.release import refusal
 from autopilot.runner.agents.sign_in import Inside, Outside
+from autopilot.runner.in_clear import refuse_in_clear
+from autopilot.schemas.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,7 +105,13 @@ def agent_release(
 
 def key_kept(name: str, settings: Settings, runner: Runner | None = None) -> Iterator[Check]:
     """Say where an agent's credential is while it works: outside of its cell, or for its tests to read."""
-    label, found = f"key of {name}", sign_in(settings.agent(name), (runner or who.ours()).environment)
+    label, spec, environment = f"key of {name}", settings.agent(name), (runner or who.ours()).environment
+    try:
+        refuse_in_clear(spec, environment)
+    except ConfigError as error:
+        yield blocked(label, error.what, error.hint)
+        return
+    found = sign_in(spec, environment)
     if isinstance(found, Outside) and settings.sandbox.kind == "none":
         found = Inside(found.variables, 'there is no cell: [sandbox] kind = "none"', "let it be auto")
     match found:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config import secrets
 from autopilot.daemon.checkup.check import ok, warning
+from autopilot.daemon.errand import Errand
 from autopilot.daemon.question import answer
 from autopilot.daemon.specs import forge_spec
 from autopilot.schemas.publication import ForgeCheckSpec, ReachReport
@@ -43,14 +44,15 @@ def forges(settings: Settings, paths: Paths, clock: Clock) -> Iterator[Check]:
 
 
 def _forge(repo: Repo, paths: Paths, clock: Clock) -> Check:
-    label = f"forge of {repo.name}"
+    label, spec = f"forge of {repo.name}", forge_spec(repo, paths)
     told = answer(
         "check",
         lambda report, workdir: ForgeCheckSpec(
-            report=report, workdir=workdir, forge=forge_spec(repo, paths), base=repo.base or ""
+            report=report, workdir=workdir, forge=spec, base=repo.base or ""
         ),
         ReachReport,
         key=f"doctor-{repo.name}",
+        errand=Errand.to_forge(spec),
         clock=clock,
         wall_s=_WALL_S,
     )

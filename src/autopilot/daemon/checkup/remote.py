@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.git import Git, GitError
 from autopilot.daemon import specs
 from autopilot.daemon.checkup.check import blocked, ok
+from autopilot.daemon.errand import Errand
 from autopilot.daemon.question import answer
 from autopilot.schemas.publication import PushTrialReport, PushTrialSpec
 
@@ -52,18 +53,20 @@ def answers(repo: Repo, scene: Scene, limit: Limit) -> Check:
 def takes_our_branch(repo: Repo, scene: Scene, limit: Limit) -> Check:
     """Have a push tried."""
     label, trial = f"push to {repo.name}", f"try-{repo.name}"
+    spec = specs.forge_spec(repo, scene.paths)
     report = answer(
         "try",
         lambda told, workdir: PushTrialSpec(
             id=trial,
             report=told,
             workdir=workdir,
-            forge=specs.forge_spec(repo, scene.paths),
+            forge=spec,
             branch=BRANCH,
             wall_s=_REMOTE_S,
         ),
         PushTrialReport,
         key=trial,
+        errand=Errand.to_forge(spec),
         clock=scene.clock,
         wall_s=_REMOTE_S + _START_S,
         should_stop=limit.should_stop,

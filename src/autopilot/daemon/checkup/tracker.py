@@ -11,6 +11,7 @@ from autopilot.config import secrets
 from autopilot.daemon.checkup import queue
 from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.checkup.configured import credential
+from autopilot.daemon.errand import Errand
 from autopilot.daemon.issues import tracker_of, trackers
 from autopilot.daemon.question import answer
 from autopilot.schemas.publication import ReachReport
@@ -72,6 +73,7 @@ def _asked(spec: TrackerSpec, scene: Scene, limit: Limit) -> ReachReport:
         lambda report, workdir: TrackerCheckSpec(report=report, workdir=workdir, tracker=spec),
         ReachReport,
         key=f"doctor-{spec.name}",
+        errand=Errand.to_tracker(spec),
         clock=scene.clock,
         wall_s=_WALL_S,
         should_stop=limit.should_stop,

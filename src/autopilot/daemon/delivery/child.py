@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.children import side_publisher
+from autopilot.daemon.errand import Errand
 from autopilot.schemas.delivery import ChannelSpec
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ def launch(key: str, spec: DeliverySpec, spec_file: Path) -> Launch:
         "deliver",
         spec_file,
         key=key,
+        errand=_errand(spec),
         log="delivery.log",
         limit_s=limit_s(spec),
         grace_s=spec.kill_grace_s,
@@ -35,3 +37,8 @@ def launch(key: str, spec: DeliverySpec, spec_file: Path) -> Launch:
 def limit_s(spec: DeliverySpec) -> float:
     """Give the seconds that it may take."""
     return spec.to.limit_s if isinstance(spec.to, ChannelSpec) else _TRACKER_S
+
+
+def _errand(spec: DeliverySpec) -> Errand:
+    to = spec.to
+    return Errand.to_channel(to) if isinstance(to, ChannelSpec) else Errand.to_tracker(to.tracker)

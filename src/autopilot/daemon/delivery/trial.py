@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, assert_never
 from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.delivery import waiting
 from autopilot.daemon.delivery.catalogue import catalogue
+from autopilot.daemon.errand import Errand
 from autopilot.daemon.question import GRACE_S, answer
 from autopilot.schemas.checkup import Area, Check
 from autopilot.schemas.delivery import DeliveryReport, DeliverySpec
@@ -50,6 +51,7 @@ def _sent(name: str, settings: Settings, paths: Paths, clock: Clock) -> Delivery
         ),
         DeliveryReport,
         key=test_id,
+        errand=Errand.to_channel(to),
         clock=clock,
         wall_s=to.limit_s + _MARGIN_S,
     )

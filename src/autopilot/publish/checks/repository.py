@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from autopilot.config.clear import goes_in_clear
 from autopilot.publish.context import Context, Findings
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 _PROJECT = re.compile(r"[\w.-]+/[\w.-]+")
 _SCP = re.compile(r"[\w.-]+@[\w.-]+:(?!/{2})[^\s:][^\s]*")
-_LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 def check(ctx: Context) -> Findings:
@@ -56,7 +56,7 @@ def _scheme_faults(url: str, *, is_local: bool) -> Iterator[str]:
         yield f"the push URL has the scheme {parts.scheme!r}; https, ssh and local paths are allowed"
     if parts.password is not None or (parts.username and parts.scheme in {"http", "https"}):
         yield "the push URL holds a credential; name it in the configuration instead"
-    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+    if goes_in_clear(url):
         yield "the push URL is not encrypted; a token must not travel over it"
 
 
@@ -68,7 +68,7 @@ def _forge_faults(forge: ForgeSpec) -> Iterator[str]:
     if not _PROJECT.fullmatch(forge.project):
         yield f"the forge project {forge.project!r} is not owner/name"
     api = urlsplit(forge.api_url)
-    if api.scheme != "https" and not (api.scheme == "http" and api.hostname in _LOOPBACK):
+    if api.scheme not in {"https", "http"} or goes_in_clear(forge.api_url):
         yield "the forge API address is not https"
     if api.username or api.password:
         yield "the forge API address holds a credential; name it in the configuration instead"
