@@ -25,6 +25,20 @@ LEAKS = {
     ),
     "on standard output": "def test_it():\n    print(os.environ['FLAVOUR_OF_THE_PERSON'])\n",
     "in a log": "def test_it():\n    logging.getLogger('x').warning(os.environ['DATABASE_URL'])\n",
+    "in what it takes of its output": (
+        "def test_it(capsys):\n    print(os.environ['FLAVOUR_OF_THE_PERSON'])\n    capsys.readouterr()\n"
+    ),
+    "in what a program prints and it takes": (
+        "def test_it(capfd):\n    subprocess.run('env', check=True)\n    capfd.readouterr()\n"
+    ),
+    "in a command line that is gone": (
+        "def test_it():\n    subprocess.run(['true', '--token', os.environ['NPM_TOKEN']], check=True)\n"
+    ),
+    "in a command line that a thread starts otherwise": (
+        "def test_it():\n    where = shutil.which('true')\n"
+        "    start = lambda: os.waitpid(os.posix_spawn(where, [where, os.environ['NPM_TOKEN']], {}), 0)\n"
+        "    thread = threading.Thread(target=start)\n    thread.start()\n    thread.join()\n"
+    ),
     "when a fixture ends": (
         "@pytest.fixture\ndef late(tmp_path):\n    yield\n"
         "    (tmp_path / 'log').write_text(os.environ['GITHUB_TOKEN'])\n"
@@ -35,7 +49,7 @@ LEAKS = {
 
 @pytest.mark.parametrize("source", LEAKS.values(), ids=LEAKS)
 def test_a_test_that_leaves_a_planted_secret_fails(tmp_path: Path, source: str) -> None:
-    done = run_pytest(tmp_path, f"import logging, os, subprocess\nimport pytest\n{source}")
+    done = run_pytest(tmp_path, f"import logging, os, shutil, subprocess, threading\nimport pytest\n{source}")
     assert done.returncode == 1, done.stdout
     assert "a secret of the person's environment stands in" in done.stdout
 
