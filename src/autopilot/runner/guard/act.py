@@ -195,14 +195,15 @@ class Act:
         """A file steers a tool.
 
         Raises:
-            Refused: this run made it, or its name is not written out.
+            Refused: this run made it, as all in its temporary folder, or its name is not written out.
         """
         if word.pattern is not None:
             raise Refused("wildcard-settings", f"{word.text!r}: a file of settings is named in full")
-        if any(self.is_written(spot.path) for spot in self._spots(word)):
-            raise Refused(
-                "made-by-the-run", f"{word.text!r} was written by this run; a tool goes by the project's own"
-            )
+        for spot in self._spots(word):
+            if spot.parts is None or self.is_written(spot.path) or self.places.is_new(spot.path):
+                raise Refused(
+                    "made-by-the-run", f"{word.text!r} was made by this run; a tool goes by the project's own"
+                )
 
     def is_root(self, word: Word) -> bool:
         """Whether a word names the worktree or the temporary folder itself, from some folder."""

@@ -18,7 +18,7 @@ from autopilot.runner.guard.names import fold
 from autopilot.runner.guard.patch import changed_files
 from autopilot.runner.guard.places import Places
 from autopilot.runner.guard.shell import judge_line
-from autopilot.runner.guard.tool_paths import tool_path
+from autopilot.runner.guard.tool_paths import alternatives, tool_path
 from autopilot.runner.guard.verdict import Decision, GuardContext, GuardRequest, Refused
 from autopilot.schemas.never import tool_fault
 
@@ -132,7 +132,9 @@ def _read(request: GuardRequest, context: GuardContext, places: Places) -> froze
     patterns = ("pattern",) if request.tool == "Glob" else ("glob",)
     for name in (*_FILES, *patterns):
         for path in _texts(request, name) if request.given.get(name) is not None else ():
-            act.read(tool_path(path, is_pattern=name in patterns))
+            is_pattern = name in patterns
+            for each in alternatives(path) if is_pattern else (path,):
+                act.read(tool_path(each, is_pattern=is_pattern))
             whole = posixpath.join(folder, path)
             check_size(request, [whole], max_bytes=context.max_read_bytes)
     return frozenset()

@@ -10,12 +10,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import HIDDEN, Word
 from autopilot.runner.guard.verdict import Refused
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 # `$HOME`, `${HOME}`, `%HOME%`; a route may well be called `$id.tsx`.
 _VARIABLE = re.compile(r"\$\{?[A-Z_][A-Z0-9_]*\}?|%[A-Za-z_]+%")
+_BRACES = re.compile(r"\{([^{}]*)\}")
+_MAX_BRACES = 3
 _SHOWN = 80
 
 
@@ -37,6 +43,22 @@ def tool_path(text: str, *, is_pattern: bool = False) -> Word:
     if odd:
         raise Refused("path-form", f"{text[:_SHOWN]!r}: give the path as it is, from / or from the worktree")
     return Word(text)
+
+
+def alternatives(text: str) -> Iterator[str]:
+    """Give the patterns that one with braces stands for: `*.{pem,key}` is two.
+
+    Raises:
+        Refused: it has too many braces to look at each.
+    """
+    if text.count("{") > _MAX_BRACES:
+        raise Refused("path-form", f"{text[:_SHOWN]!r}: too many braces; name the files in several calls")
+    found = _BRACES.search(text)
+    if found is None:
+        yield text
+        return
+    for each in found[1].split(","):
+        yield from alternatives(text[: found.start()] + each + text[found.end() :])
 
 
 def _is_odd(part: str) -> bool:

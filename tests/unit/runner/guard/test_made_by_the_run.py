@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -74,24 +75,71 @@ def test_a_name_with_wildcards_covers_what_it_may_have_become() -> None:
     assert not is_one_of("rules.c", ("*.mk", "makefile"))
 
 
-@pytest.mark.covers("H12")
-def test_what_cmake_made_in_this_run_is_built_by_cmake_and_not_by_make(tmp_path: Path) -> None:
-    """ADR 0113: of a Makefile that is new the guard cannot tell who wrote it last."""
+class Built(NamedTuple):
+    """A worktree with a folder of build files that are newer than the run."""
+
+    tree: Path
+    guard: Guard
+
+    def ask(self, command: str, *written: str, cwd: str = "") -> Decision:
+        whole = frozenset(f"{self.tree}/{name}" for name in written)
+        return self.guard.decide(GuardRequest("Bash", {"command": command}, str(self.tree / cwd), whole))
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Built:
     tree = tmp_path / "tree"
     (tree / "build").mkdir(parents=True)
     (tree / "CMakeLists.txt").touch()
-    (tree / "build" / "Makefile").touch()
+    for name in ("Makefile", "cmake_install.cmake"):
+        (tree / "build" / name).touch()
     began = (tree / "build" / "Makefile").stat().st_ctime_ns
-    guard = Guard(GuardContext(str(tree), str(tmp_path / "tmp"), started_ns=began + 1))
-    wait_until(lambda: _touched(tree / "build" / "Makefile") > began, 10, "the clock of the disk goes on")
+    made = [tree / "build" / name for name in ("Makefile", "cmake_install.cmake")]
+    wait_until(lambda: min(map(_touched, made)) > began, 10, "the clock of the disk goes on")
+    return Built(tree, Guard(GuardContext(str(tree), str(tmp_path / "tmp"), started_ns=began + 1)))
 
-    def asked(command: str, *written: str) -> Decision:
-        return guard.decide(GuardRequest("Bash", {"command": command}, written=frozenset(written)))
 
+@pytest.mark.covers("H12")
+def test_a_makefile_of_this_run_is_not_obeyed_where_nothing_says_that_cmake_made_it(built: Built) -> None:
     for command in ("cd build && make", "make -C build"):
-        assert "cmake --build FOLDER" in asked(command).reason, command
-    assert asked("cmake --build build").allowed
-    assert not asked("cmake --build build", f"{tree}/build/Makefile").allowed
+        assert "cmake --build FOLDER" in built.ask(command).reason, command
+    assert not built.ask("make", cwd="build").allowed
+    assert built.ask("cmake --build build").allowed
+    assert not built.ask("cmake --build build", "build/Makefile").allowed
+
+
+BUILDS = [
+    *(("make -j4", "build"), ("make -C build", ""), ("cd build && make", ""), ("make test", "build")),
+    *(("cmake --build .", "build"), ("cmake --build build", ""), ("cd build && cmake --build .", "")),
+    ("cmake ..", "build"),
+]
+
+
+@pytest.mark.covers("H12")
+@pytest.mark.parametrize(("command", "cwd"), BUILDS)
+def test_what_cmake_made_is_built_by_make_and_by_cmake_alike_wherever_the_shell_is(
+    built: Built, command: str, cwd: str
+) -> None:
+    """ADR 0192: `cmake --build` starts make with that very file, so it is asked the same of both."""
+    (built.tree / "build" / "CMakeCache.txt").touch()
+    assert built.ask(command, "src/a.c", cwd=cwd).allowed
+    steering = ("CMakeLists.txt", "build/Makefile", "build/CMakeCache.txt", "x.cmake", "build/rules.make")
+    for written in steering:
+        assert not built.ask(command, written, cwd=cwd).allowed, written
+    assert not built.ask(command, "build/", cwd=cwd).allowed
+    (built.tree / "CMakeLists.txt").unlink()
+    (built.tree / "CMakeLists.txt").touch()
+    assert not built.ask(command, cwd=cwd).allowed
+
+
+def test_settings_that_this_run_or_a_test_of_it_made_steer_no_tool(built: Built) -> None:
+    (built.tree / "old.ini").touch()
+    guard = Guard(GuardContext(str(built.tree), str(built.tree.parent / "tmp")))
+    asked = GuardRequest("Bash", {"command": "pytest -c old.ini"}, str(built.tree))
+    assert guard.decide(asked).allowed
+    assert built.ask("pytest -c old.ini").code == "made-by-the-run"
+    inside = f"{built.tree.parent}/tmp/a.ini"
+    assert built.ask(f"mypy --config-file {inside} src").code == "made-by-the-run"
 
 
 def _touched(file: Path) -> int:

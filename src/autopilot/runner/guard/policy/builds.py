@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.names import is_one_of
+from autopilot.runner.guard.policy.bazel import PROGRAMS as BAZEL
 from autopilot.runner.guard.policy.cargo import PROGRAMS as CARGO
 from autopilot.runner.guard.policy.compilers import PROGRAMS as COMPILERS
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
@@ -22,6 +23,8 @@ from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from autopilot.runner.guard.act import Act
 
 _MAKE = Form(
     "-kBnsqi -j[:number] -C:read -O[:word] --jobs[=number] --keep-going --always-make --dry-run "
@@ -40,10 +43,10 @@ _SETTING = re.compile(
 def _make(call: Call) -> None:
     given = _MAKE.read(call)
     act = call.act
-    act.unchanged(_MAKEFILES, call.name)
+    _makefiles(call)
     for folder in given.values("-C", "--directory"):
         act = act.moved(folder)  # several lead on from one another: make(1)
-        act.unchanged(_MAKEFILES, call.name)
+        _makefiles(call._replace(act=act))
     for word in given.operands:
         is_setting = "=" in word.text
         shape = _SETTING if is_setting else _TARGET
@@ -59,6 +62,27 @@ def _make(call: Call) -> None:
 
 
 _MAKEFILES = ("makefile", "gnumakefile", "*.mk")
+
+
+def _makefiles(call: Call) -> None:
+    """Insist that makefiles are the base commit's, or what CMake made: then as for `cmake --build`."""
+    if _is_made_by_cmake(call.act):
+        _cmake_lists(call)
+    else:
+        call.act.unchanged(_MAKEFILES, call.name)
+
+
+def _is_made_by_cmake(act: Act) -> bool:
+    return all(act.places.is_file(posixpath.join(folder, "CMakeCache.txt")) for folder in act.folders)
+
+
+def _cmake_lists(call: Call) -> None:
+    """Insist that CMake's orders are the base commit's; in a folder of its making it wrote some itself."""
+    act = call.act
+    _unwritten(call, _CMAKE_BUILT)
+    if _is_made_by_cmake(act):
+        act = act.moved(Word(act.places.worktree))
+    act.unchanged(("cmakelists.txt", "*.cmake"), call.name)
 
 
 def _built_by(policy: Policy, *files: str) -> Policy:
@@ -116,11 +140,10 @@ def _generated(form: Form, names: Sequence[str]) -> Policy:
 
 
 def _cmake(call: Call) -> None:
-    call.act.unchanged(("cmakelists.txt", "*.cmake"), call.name)
+    _cmake_lists(call)
     words = {word.text for word in call.args}
     if any(word.text.startswith("--preset") for word in call.args):
         call.act.unchanged(_PRESETS, call.name)
-    _unwritten(call, _CMAKE_BUILT)
     if "--build" in words and any(word.text.startswith("--preset") for word in call.args):
         Form("-v -j[:number] --build --preset=word -t:word --verbose --parallel[=number]", "").read(call)
     elif "--build" in words:
@@ -239,30 +262,6 @@ _MESON = one_of(
     },
     "meson in a run",
 )
-_BAZEL_FLAGS = (
-    "--config=word --test_output=word --jobs=number --keep_going --test_filter=text "
-    "--nocache_test_results -c:word"
-)
-_QUERY = re.compile(
-    r"(deps|rdeps|allpaths|somepath|kind|attr|filter|labels|tests|buildfiles|set)"
-    r"\([A-Za-z0-9_/.:@+*() ,\"'^-]*\)"
-)
-_BAZEL_FILES = ("build", "build.bazel", "workspace", "workspace.bazel", "module.bazel", "*.bzl", ".bazelrc")
-_LABEL = re.compile(r"-?(@[A-Za-z0-9_]+)?//[A-Za-z0-9_/.:+-]*|:[A-Za-z0-9_.-]+|\.\.\.")
-
-
-def _bazel(call: Call) -> None:
-    name = call.args[0].text if call.args else ""
-    if name not in {"build", "test", "query"}:
-        raise Refused("subcommand", "bazel build, test and query")
-    call.act.unchanged(_BAZEL_FILES, call.name)
-    for word in Form(_BAZEL_FLAGS, "text+").read(call.after(1)).operands:
-        if name == "query" and _QUERY.fullmatch(word.text):
-            continue
-        if not _LABEL.fullmatch(word.text):
-            raise Refused("operand", f"{word.text!r} is no label")
-
-
 PROGRAMS: Mapping[str, Policy] = MappingProxyType(
     {
         **GO,
@@ -280,7 +279,7 @@ PROGRAMS: Mapping[str, Policy] = MappingProxyType(
             _CTEST_FILES,
         ),
         "meson": _MESON,
-        **same(_bazel, "bazel", "bazelisk"),
+        **BAZEL,
         **same(_mvn, "mvn", "mvnw"),
         **same(_gradle, "gradle", "gradlew"),
         **same(Form("-nil --recursive --dry-run -d -s --mode=word --check", "read*"), "shfmt"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
-from autopilot.runner.guard.policy.outward import check_task
+from autopilot.runner.guard.policy.outward import check_program, check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -54,6 +54,11 @@ def _run(call: Call) -> None:
     """Judge `cargo run`: the program is what the base commit's sources make, and gets only words."""
     call.act.unchanged(("*.rs",), call.name)
     _with_rest(Form(_BUILD, "loose*"), _WORDS)(call)
+    texts = [word.text for word in call.args]
+    before = call.args[: texts.index("--")] if "--" in texts else call.args
+    given = Form(_BUILD, "loose*").read(call._replace(args=before))
+    for word in given.values("--bin", "--example", "--package", "-p"):
+        check_program("cargo run", word.text)
 
 
 def _xtask(call: Call) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, refuse, same
+from autopilot.runner.guard.policy.outward import check_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,5 +117,6 @@ def run_script(call: Call, script: Word, arguments: tuple[Word, ...]) -> None:
     if policy is not None:
         policy(call._replace(name=name, args=arguments))
         return
+    check_program(call.name, script.text)
     # What the words mean is the script's own affair.
     Form("", "loose*").read(call._replace(args=(_DASHES, *arguments)))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
+from autopilot.runner.guard.policy.outward import check_program
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def _run(call: Call) -> None:
         if not word.text.endswith(".go") and not word.text.startswith("."):
             raise Refused("version", f"{word.text!r}: go run takes a folder or files of the module, ./cmd/x")
         call.act.execute(word)
+        check_program("go run", word.text)
     Form("", "loose*").read(call._replace(args=(Word("--"), *words)))
 
 

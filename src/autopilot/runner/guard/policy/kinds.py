@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from autopilot.runner.guard.act import Act
-from autopilot.runner.guard.grammar import Word
+from autopilot.runner.guard.grammar import ANY, ONE, Word
+from autopilot.runner.guard.tool_paths import alternatives
 from autopilot.runner.guard.verdict import Refused
 
 Kind = Callable[[Act, Word], None]
@@ -18,6 +19,7 @@ Kind = Callable[[Act, Word], None]
 _REVISION = re.compile(r"[A-Za-z0-9_./@{}^~+=,#-]+")
 _RANGE = re.compile(r"\.{2,3}")
 _A_FILE = re.compile(r"[\w./@+~ -]*")
+_ONE_LETTER = re.compile(r"\[[^\]]*\]|\?")
 _LINKED = r"(-s|-w|-X[ =]'?[A-Za-z0-9_./-]+=[A-Za-z0-9_.:/+-]*'?)"
 
 
@@ -58,6 +60,16 @@ def settings(act: Act, word: Word) -> None:
         raise Refused("settings-off", f"{word.text!r}: the project's settings stay in force; leave it out")
     read(act, word)
     act.unmade(word)
+
+
+def sieve(act: Act, word: Word) -> None:
+    """Take a pattern that says which files are read, or with `!` which are not."""
+    if word.text.startswith("!"):
+        return
+    for each in alternatives(word.text.lstrip("/")):
+        marked = _ONE_LETTER.sub(ONE, each).replace("*", ANY)
+        if each:
+            act.read(Word(each, marked if ONE in marked else None))
 
 
 def archive(act: Act, word: Word) -> None:
@@ -156,6 +168,7 @@ _KINDS: Mapping[str, Kind] = MappingProxyType(
         "write": write,
         "folder": folder,
         "settings": settings,
+        "sieve": sieve,
         "tree": tree,
         "archive": archive,
         "new_archive": new_archive,

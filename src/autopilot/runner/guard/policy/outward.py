@@ -30,6 +30,10 @@ _HARMLESS = frozenset(
         "fmt", "analyze", "analyse", "verify", "validate", "clean", "unit", "package",
     }
 )  # fmt: skip
+# A program that is named for these does not put out what else its name tells of.
+_LOOKS = frozenset({"test", "tests", "testing", "spec", "specs", "check", "lint", "verify", "validate"})
+_TELLS = frozenset({"generate", "gen", "list", "show", "print", "render", "build", "format", "parse", "dry"})
+_ENTRIES = frozenset({"main", "index", "__main__", "mod"})
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 TASK = re.compile(
@@ -53,6 +57,23 @@ def is_outward(name: str, *, but: str = "") -> bool:
     if _WORDS & {*parts, *plain} or any(part.startswith("push") or part.endswith("push") for part in parts):
         return True
     return bool(_PLACES & {*parts, *plain}) and not _HARMLESS & set(parts[:1])
+
+
+def check_program(shown: str, path: str) -> None:
+    """Take a program of the repository: what its name says is put out is so by a task of that name too.
+
+    Raises:
+        Refused: it says that something is put out, and not that this is looked at, told of or tested.
+    """
+    folders, _, name = path.rstrip("/").rpartition("/")
+    stem = name.partition(".")[0]
+    if stem.lower() in _ENTRIES:
+        stem = folders.rpartition("/")[2]
+    parts = [part.lower() for part in _PARTS.findall(stem)]
+    above = {part.lower() for part in _PARTS.findall(folders)}
+    if not _LOOKS & {*parts, *above} and not _TELLS & set(parts[:1]) and is_outward(stem):
+        named = path if shown == path else f"{shown} {path}"
+        raise Refused("outward-task", f"{named}: a run installs and publishes nothing; say so instead")
 
 
 def check_task(shown: str, word: Word, *, but: str = "") -> None:

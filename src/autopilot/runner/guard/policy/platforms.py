@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
-from autopilot.runner.guard.policy.outward import check_task
+from autopilot.runner.guard.policy.outward import check_program, check_task
 from autopilot.runner.guard.verdict import Refused
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ def _of_sources(form: Form, *suffixes: str) -> Policy:
         call.act.unchanged(suffixes, call.name)
         texts = [word.text for word in call.args]
         cut = texts.index("--") if "--" in texts else len(texts)
-        form.read(call._replace(args=call.args[:cut]))
+        for word in form.read(call._replace(args=call.args[:cut])).values("--project"):
+            check_program(call.name, word.text)
         Form("", "loose*").read(call._replace(args=call.args[cut:]))
 
     return judge

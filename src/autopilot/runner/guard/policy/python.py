@@ -14,7 +14,7 @@ from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.elsewhere import anywhere
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.frameworks import DJANGO, run_script
-from autopilot.runner.guard.policy.outward import TASK, check_task
+from autopilot.runner.guard.policy.outward import TASK, check_program, check_task
 from autopilot.runner.guard.policy.python_tools import TOOLS
 from autopilot.runner.guard.verdict import Refused
 
@@ -91,6 +91,7 @@ def _is_own_module(call: Call, name: str) -> bool:
     for file in files:
         if all(call.act.places.exists(posixpath.join(folder, file)) for folder in call.act.folders):
             call.act.execute(Word(file))
+            check_program("python -m", path)
             return True
     return False
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.runner.guard.grammar import Word
 from autopilot.runner.guard.policy.forms import Call, Form, Policy, one_of, same
 from autopilot.runner.guard.policy.frameworks import run_script
+from autopilot.runner.guard.policy.kinds import kind
 from autopilot.runner.guard.policy.outward import check_task
 from autopilot.runner.guard.verdict import Refused
 
@@ -69,9 +70,17 @@ _RUBOCOP = Form(
 )
 
 
+_TEST_FILES = re.compile(r"(?:TEST|SPEC)=([A-Za-z0-9_.*/-]+)")
+
+
 def _rake(call: Call) -> None:
     call.act.unchanged(("rakefile", "*.rake"), call.name)
-    for word in Form("-Tsqn --tasks --silent --quiet --dry-run --trace", "word*").read(call).operands:
+    for word in Form("-Tsqn --tasks --silent --quiet --dry-run --trace", "text*").read(call).operands:
+        setting = _TEST_FILES.fullmatch(word.text)
+        if setting is not None:
+            kind("read")(call.act, word.tail(setting.start(1)))
+            continue
+        kind("word")(call.act, word)
         check_task(call.name, word)
         if not word.text.startswith(
             ("test", "spec", "lint", "rubocop", "check", "build", "default", "db:test")

@@ -20,7 +20,7 @@ _GREP_OPTIONS = (
     "-NUM -abcEFGhHiIlLnNoPqrRsTuUvVwxyzZ -A:number -B:number -C:number -m:number -D:word -d:word "
     "--after-context=number --before-context=number --context=number --max-count=number --color[={0}] "
     "--colour[={0}] "
-    "--include=text --exclude=text --exclude-dir=text --recursive --dereference-recursive "
+    "--include=sieve --exclude=text --exclude-dir=text --recursive --dereference-recursive "
     "--line-number --count "
     "--files-with-matches --files-without-match --ignore-case --no-ignore-case --invert-match --word-regexp "
     "--line-regexp --extended-regexp --fixed-strings --perl-regexp --basic-regexp --only-matching "
@@ -30,10 +30,10 @@ _GREP_OPTIONS = (
 ).replace("{0}", _WHEN)
 _PATTERNS = "-e:text -f:read --regexp=text --file=read"
 _RG_OPTIONS = (
-    "-NUM -acFHhiIlnNoPpqsSuUvwx0. -A:number -B:number -C:number -m:number -g:text -t:word -T:word "
+    "-NUM -acFHhiIlnNoPpqsSuUvwx0. -A:number -B:number -C:number -m:number -g:sieve -t:word -T:word "
     "-r:text -d:number "
     "-M:number -j:number --after-context=number --before-context=number --context=number --max-count=number "
-    "--glob=text --iglob=text --type=word --type-not=word --type-list --type-add=text --replace=text "
+    "--glob=sieve --iglob=sieve --type=word --type-not=word --type-list --type-add=text --replace=text "
     "--max-depth=number "
     "--max-columns=number --max-filesize=word --threads=number --ignore-case --smart-case --case-sensitive "
     "--fixed-strings --word-regexp --line-regexp --invert-match --count --count-matches --files-with-matches "
