@@ -137,6 +137,24 @@ def test_a_record_that_is_gone_or_of_another_branch_tells_nothing(publication: P
     assert ask(publication) == ("unknown", "record-unreadable")
 
 
+@pytest.mark.field_report("SEC-005")
+def test_branches_that_are_named_like_options_mislead_nobody_who_looks_after_a_draft(
+    publication: Publication,
+) -> None:
+    heads = publication.remote / "refs" / "heads"
+    for name in ("--upload-pack=touch OWNED", "-D", "--exec=touch OWNED", f"--delete={BRANCH}"):
+        (heads / name).parent.mkdir(parents=True, exist_ok=True)
+        (heads / name).write_text(f"{publication.base_sha}\n")
+    before = branches(publication.remote)
+    assert ask(publication) == OPEN
+    assert branches(publication.remote) == before
+    merge(publication)
+    assert ask(publication) == MERGED
+    delete_branch(publication)
+    assert ask(publication) == MERGED
+    assert not list(publication.root.rglob("OWNED"))
+
+
 class TestProcess:
     @pytest.fixture
     def stuck(self, publication: Publication) -> Iterator[Question]:
