@@ -55,7 +55,12 @@ def test_a_daemon_in_whose_place_another_version_lies_is_ended_and_another_is_st
 ) -> None:
     ended: list[object] = []
     monkeypatch.setattr(client, "call", lambda *_args, **_named: {"is_draining": False, "is_replaced": True})
-    monkeypatch.setattr(starter, "stop_daemon", lambda paths: ended.append(paths) or True)
+
+    def stop(paths: Path) -> bool:
+        ended.append(paths)
+        return True
+
+    monkeypatch.setattr(starter, "stop_daemon", stop)
     assert starter.ensure_daemon() == "terminal"
     assert (len(ended), len(started)) == (1, 1)
 
