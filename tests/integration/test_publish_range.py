@@ -157,6 +157,7 @@ def test_a_symbolic_link_inside_the_tree_is_published(publication: Publication) 
     assert content_of(publication, with_mode(publication, "120000", "link", b"shares.txt")) == ""
 
 
+@pytest.mark.field_report("AGT-033")
 def test_a_submodule_is_refused(publication: Publication) -> None:
     head = with_mode(publication, "160000", "sub", publication.base_sha)
     assert "a submodule changes: `sub`" in content_of(publication, head)
