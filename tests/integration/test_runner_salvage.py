@@ -111,38 +111,6 @@ def test_an_attempt_after_a_usage_limit_goes_on_from_the_commit_that_was_made(
     assert git(second.run_dir / "repo.git", "rev-parse", "refs/rescue/agent/1") == agent.notes()[-1]
 
 
-@pytest.mark.field_report("SEC-005")
-def test_files_authors_and_branches_that_are_named_like_options_are_saved_as_what_they_are(
-    host: Host, repo: Repo, tmp_path: Path
-) -> None:
-    first = lost_in_the_middle(host, repo)
-    names = ("--output=OWNED", "-c", "--upload-pack=touch OWNED", "-x/--exec=touch OWNED")
-    for name in names:
-        (first.worktree / name).parent.mkdir(exist_ok=True)
-        (first.worktree / name).write_text(f"{name}\n")
-    author = "--author=--output=OWNED <--exec=touch@OWNED>"
-    git(first.worktree, "add", "-A", "--", ".")
-    git(first.worktree, "commit", "-q", author, "-m", "--upload-pack=touch OWNED")
-    own = git(first.worktree, "rev-parse", "HEAD")
-    for name in ("--upload-pack=touch OWNED", "-D", "--all"):
-        (first.run_dir / "repo.git" / "refs" / "heads" / name).write_text(f"{own}\n")
-    (first.worktree / "--stdin").write_text("not committed\n")
-    second = host.spec(repo, host.agent([{"run": ["true"]}]), attempt=2)
-    result = run_here(second)
-    assert result.outcome is Outcome.COMMITTED, result.message
-    [saved] = salvages(host.state / "salvage" / "T-1")
-    assert set(names) | {"--stdin"} <= set(saved.files)
-    assert (saved.agent_commits, saved.unsaved) == ((own,), ())
-    assert saved.bundle is not None
-    clone = tmp_path / "clone"
-    git(tmp_path, "clone", "-q", repo.url, str(clone))
-    git(clone, "fetch", "-q", str(saved.bundle), "refs/*:refs/*")
-    assert git(clone, "show", "-s", "--format=%an", own) == "--output=OWNED"
-    for name in (*names, "--stdin"):
-        assert git(clone, "show", f"{saved.ref}:{name}") == (second.worktree / name).read_text().rstrip("\n")
-    assert not list(tmp_path.rglob("OWNED"))
-
-
 def test_work_on_an_older_base_is_merged_with_the_new_one_or_only_named(host: Host, repo: Repo) -> None:
     lost_in_the_middle(host, repo)
     commit_files(repo.remote, "main", {"other.txt": "moved on\n"})

@@ -1,4 +1,4 @@
-"""An attempt that ends before its agent begins loses nothing of the work that it should have carried on."""
+"""What attempts after a lost one carry on: past an agent that never began, whatever the work is called."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from autopilot.runner import worktree
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.owned import is_made_by, maker_of, record_of
 from autopilot.runner.phases import init
+from autopilot.runner.salvage import salvages
 from autopilot.runner.shop import Shop
 from autopilot.schemas.run import Outcome, RunSpec
 from tests.support.gitcmd import git
@@ -143,3 +144,35 @@ def test_a_folder_with_the_inode_of_ours_that_was_born_at_another_time_is_not_ou
     assert maker_of(spec.worktree, runs=spec.run_dir.parent, ticket_id="T-1") is None
     unknown = record.model_copy(update={"born_ns": None})
     assert is_made_by(unknown, spec.worktree), "written by an earlier version"
+
+
+@pytest.mark.field_report("SEC-005")
+def test_files_authors_and_branches_that_are_named_like_options_are_saved_as_what_they_are(
+    host: Host, repo: Repo, tmp_path: Path
+) -> None:
+    first = lost_in_the_middle(host, repo)
+    names = ("--output=OWNED", "-c", "--upload-pack=touch OWNED", "-x/--exec=touch OWNED")
+    for name in names:
+        (first.worktree / name).parent.mkdir(exist_ok=True)
+        (first.worktree / name).write_text(f"{name}\n")
+    author = "--author=--output=OWNED <--exec=touch@OWNED>"
+    git(first.worktree, "add", "-A", "--", ".")
+    git(first.worktree, "commit", "-q", author, "-m", "--upload-pack=touch OWNED")
+    own = git(first.worktree, "rev-parse", "HEAD")
+    for name in ("--upload-pack=touch OWNED", "-D", "--all"):
+        (first.run_dir / "repo.git" / "refs" / "heads" / name).write_text(f"{own}\n")
+    (first.worktree / "--stdin").write_text("not committed\n")
+    second = host.spec(repo, host.agent([{"run": ["true"]}]), attempt=2)
+    result = run_here(second)
+    assert result.outcome is Outcome.COMMITTED, result.message
+    [saved] = salvages(host.state / "salvage" / "T-1")
+    assert set(names) | {"--stdin"} <= set(saved.files)
+    assert (saved.agent_commits, saved.unsaved) == ((own,), ())
+    assert saved.bundle is not None
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", repo.url, str(clone))
+    git(clone, "fetch", "-q", str(saved.bundle), "refs/*:refs/*")
+    assert git(clone, "show", "-s", "--format=%an", own) == "--output=OWNED"
+    for name in (*names, "--stdin"):
+        assert git(clone, "show", f"{saved.ref}:{name}") == (second.worktree / name).read_text().rstrip("\n")
+    assert not list(tmp_path.rglob("OWNED"))
