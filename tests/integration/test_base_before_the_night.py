@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,8 @@ def looked(home: Path, repo: Repo, *, seconds: float = 60, is_fresh: bool = Fals
         f'[checkup]\nbaseline_s = {seconds}\n[sandbox]\nkind = "none"\n'
         f'[[repo]]\nname = "shop"\npath = "{repo.remote}"\nbase = "main"\n'
     )
-    return scene(home, config, clock=SystemClock(), is_fresh=is_fresh)
+    ours = {"PATH": os.environ["PATH"], "HOME": str(home)}  # the base's tests need this Python's packages
+    return scene(home, config, clock=SystemClock(), environment=ours, is_fresh=is_fresh)
 
 
 def lines(where: Scene) -> dict[str, Check]:
