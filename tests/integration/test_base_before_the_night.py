@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ def looked(home: Path, repo: Repo, *, seconds: float = 60, is_fresh: bool = Fals
         f'[checkup]\nbaseline_s = {seconds}\n[sandbox]\nkind = "none"\n'
         f'[[repo]]\nname = "shop"\npath = "{repo.remote}"\nbase = "main"\n'
     )
-    ours = {"PATH": os.environ["PATH"], "HOME": str(home)}  # the base's tests need this Python's packages
+    # The base's tests need the packages of this Python.
+    ours = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}", "HOME": str(home)}
     return scene(home, config, clock=SystemClock(), environment=ours, is_fresh=is_fresh)
 
 
