@@ -70,8 +70,11 @@ def _is_up(paths: Paths) -> bool:
             health = client.call(paths.control_socket, "GET", "/v1/health")
         except client.DaemonAwayError:
             return False
+        if health.get("is_replaced"):
+            stop_daemon(paths)
+            return False
         if not health["is_draining"]:
-            return not (health.get("is_replaced") and stop_daemon(paths))
+            return True
         pause.wait(POLL_S)
     raise TransientError(
         "daemon-draining",

@@ -50,15 +50,17 @@ def test_the_end_of_a_draining_daemon_is_awaited_and_another_is_started(
 
 
 @pytest.mark.field_report("DMN-019")
+@pytest.mark.parametrize("was_there", [True, False])
 def test_a_daemon_in_whose_place_another_version_lies_is_ended_and_another_is_started(
-    monkeypatch: pytest.MonkeyPatch, started: list[object]
+    monkeypatch: pytest.MonkeyPatch, started: list[object], *, was_there: bool
 ) -> None:
+    """It may end by itself in between: a service's does."""
     ended: list[object] = []
     monkeypatch.setattr(client, "call", lambda *_args, **_named: {"is_draining": False, "is_replaced": True})
 
     def stop(paths: Path) -> bool:
         ended.append(paths)
-        return True
+        return was_there
 
     monkeypatch.setattr(starter, "stop_daemon", stop)
     assert starter.ensure_daemon() == "terminal"
