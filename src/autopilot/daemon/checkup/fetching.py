@@ -14,18 +14,19 @@ import shutil
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ
-from autopilot.config.git import Git, GitError
+from autopilot.config.git import GitError
 from autopilot.daemon.checkup.check import ok, warning
+from autopilot.daemon.checkup.remote import git_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from autopilot.config.git import Git
     from autopilot.config.repository import Repo
     from autopilot.daemon.checkup.probe import Limit
     from autopilot.daemon.checkup.scene import Scene
     from autopilot.schemas.checkup import Check
 
-_CONFIG_S = 10.0
 _PROGRAM = re.compile(r"[\w./+-]+")
 """What is no more than a program's name; a line of shell beside it is for the shell to say."""
 
@@ -34,15 +35,7 @@ def sign_in(repo: Repo, scene: Scene, limit: Limit) -> Iterator[Check]:
     """Look for the program that git asks first for this remote; nothing where it asks none."""
     if not repo.fetch_from.startswith(("https://", "http://")):
         return
-    git = Git(
-        scene.clock,
-        scratch=scene.paths.state,
-        timeout_s=_CONFIG_S,
-        grace_s=1.0,
-        user_config=True,
-        base=scene.runner.surroundings,
-        should_stop=limit.should_stop,
-    )
+    git = git_of(scene, limit)
     label, wanted = f"git sign-in of {repo.name}", _asked_by_git(git, repo, scene)
     if not wanted:
         return

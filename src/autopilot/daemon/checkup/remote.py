@@ -28,10 +28,9 @@ _START_S = 15.0
 """What the child itself may take, beside the remote."""
 
 
-def answers(repo: Repo, scene: Scene, limit: Limit) -> Check:
-    """Ask the remote for the tip of the base branch."""
-    label = f"repository {repo.name}"
-    git = Git(
+def git_of(scene: Scene, limit: Limit) -> Git:
+    """Give git as whoever starts the runs has it, for questions to a remote and about one."""
+    return Git(
         scene.clock,
         scratch=scene.paths.state,
         timeout_s=_REMOTE_S,
@@ -40,6 +39,12 @@ def answers(repo: Repo, scene: Scene, limit: Limit) -> Check:
         base=scene.runner.surroundings,
         should_stop=limit.should_stop,
     )
+
+
+def answers(repo: Repo, scene: Scene, limit: Limit) -> Check:
+    """Ask the remote for the tip of the base branch."""
+    label = f"repository {repo.name}"
+    git = git_of(scene, limit)
     wanted = f"refs/heads/{repo.base}" if repo.base else "HEAD"
     try:
         answer = git.run("ls-remote", "--", repo.fetch_from, wanted, cwd=scene.paths.state)
