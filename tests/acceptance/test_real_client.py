@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from autopilot.config.clock import SystemClock
@@ -19,6 +18,7 @@ from tests.support.claude_cli import client_environment
 from tests.support.fixtures import MakeModel
 from tests.support.gitcmd import git
 from tests.support.person import Person
+from tests.support.processes import of_home
 from tests.support.repos import Repo, make_repo
 from tests.support.scenarios import library
 from tests.support.scenarios.steps import Scenario
@@ -175,13 +175,11 @@ def test_a_question_of_the_model_is_answered_by_a_person_and_the_work_goes_on(
 
 @pytest.mark.field_report("AGT-010")
 def test_cancelling_ends_the_real_client_and_everything_it_started(
-    night: Night, repo: Repo, claude_binary: Path
+    tmp_path: Path, night: Night, repo: Repo, claude_binary: Path
 ) -> None:
-    def clients() -> list[int]:
-        found = psutil.process_iter(["exe", "cmdline"])
-        return [
-            one.pid for one in found if str(claude_binary) in (one.info["exe"], *(one.info["cmdline"] or ()))
-        ]
+    def clients() -> list[str]:
+        words = ((one.info["exe"], *(one.info["cmdline"] or ())) for one in of_home(tmp_path))
+        return [said[0] for said in words if str(claude_binary) in said]
 
     person = night(library.edit_then_hang(repo.project))
     person.begins()
@@ -193,7 +191,7 @@ def test_cancelling_ends_the_real_client_and_everything_it_started(
         60,
         "the client has edited",
     )
-    assert clients()
+    assert str(claude_binary) in clients()
     person.does("cancel", name)
     assert person.waits(name)["state"] == "cancelled"
     assert clients() == []

@@ -12,12 +12,12 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import psutil
 import pytest
 
 from autopilot.daemon.demo.stage import MARK
 from autopilot.schemas.errors import ExitCode
 from tests.support.cli import Cli
+from tests.support.processes import of_home
 from tests.support.wait import wait_until
 
 PATIENCE_S = 200.0
@@ -37,18 +37,8 @@ def cli(tmp_path: Path) -> Iterator[Cli]:
     }
     made = Cli(tmp_path / "my 'odd' home", env=env)
     yield made
-    for process in running(made.home):
+    for process in of_home(made.home):
         process.kill()
-
-
-def running(home: Path) -> list[psutil.Process]:
-    """Every process that was started for this home."""
-    found = []
-    for process in psutil.process_iter(["environ", "cmdline"]):
-        told = [*(process.info["environ"] or {}).values(), *(process.info["cmdline"] or ())]
-        if any(str(home) in text for text in told) and process.pid != os.getpid():
-            found.append(process)
-    return found
 
 
 def started(cli: Cli, until: str) -> tuple[subprocess.Popen[bytes], list[str]]:
@@ -82,11 +72,11 @@ def test_after_a_killed_demo_another_plays_well_and_what_it_says_can_be_typed(cl
     killed.kill()
     killed.communicate()
     home = cli.home / "demo"
-    assert running(home)
+    assert of_home(home)
 
     said = cli.run("demo")
     assert said.code == ExitCode.OK, said
-    wait_until(lambda: not running(home), PATIENCE_S, "nothing of the demo runs any more")
+    wait_until(lambda: not of_home(home), PATIENCE_S, "nothing of the demo runs any more")
     assert (
         "✓ T-1 is published\n  ✓ T-2 is parked, waiting for breaker\n  ✓ T-3 is parked, waiting" in said.out
     )
@@ -109,7 +99,7 @@ def test_after_a_killed_demo_another_plays_well_and_what_it_says_can_be_typed(cl
     wait_until(published, PATIENCE_S, "T-3 is published")
     assert '"12.05 EUR"' in cli.ok("review", "T-3")
     cli.ok("daemon", "stop")
-    assert not running(home)
+    assert not of_home(home)
 
 
 @pytest.mark.slow
@@ -117,7 +107,7 @@ def test_after_a_killed_demo_another_plays_well_and_what_it_says_can_be_typed(cl
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_demo_that_is_interrupted_leaves_no_process(cli: Cli, number: signal.Signals) -> None:
     playing, lines = started(cli, "running")
-    assert running(cli.home / "demo")
+    assert of_home(cli.home / "demo")
     os.kill(playing.pid, number)
     _, err = playing.communicate(timeout=PATIENCE_S)
     assert (playing.returncode, err) == (
@@ -125,7 +115,7 @@ def test_a_demo_that_is_interrupted_leaves_no_process(cli: Cli, number: signal.S
         b"autopilot: interrupted; nothing that was queued is lost\n",
     )
     assert re.search(r"^ +\d+\.\d s  T-\d(, T-\d)* +running", lines[-1])
-    wait_until(lambda: not running(cli.home / "demo"), PATIENCE_S, "nothing of the demo runs any more")
+    wait_until(lambda: not of_home(cli.home / "demo"), PATIENCE_S, "nothing of the demo runs any more")
 
 
 def test_a_demo_whose_command_fails_says_what_it_said_and_leaves_no_process(cli: Cli) -> None:
@@ -135,7 +125,7 @@ def test_a_demo_whose_command_fails_says_what_it_said_and_leaves_no_process(cli:
     said = cli.run("demo", "--home", str(repository / "here"))
     assert said.code in {ExitCode.FAILED, ExitCode.LATER}, said
     assert "lies inside the repository" in said.err
-    assert not running(repository)
+    assert not of_home(repository)
 
 
 @pytest.mark.parametrize("content", ["a file of mine", ".git"])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
-import psutil
 import pytest
 
 from autopilot.config.clock import SystemClock
@@ -15,6 +13,7 @@ from autopilot.daemon.checkup.scene import Scene
 from autopilot.daemon.demo import stage
 from autopilot.schemas.errors import ExitCode
 from tests.support.cli import Cli
+from tests.support.processes import of_home
 from tests.support.repos import make_repo
 from tests.support.scenes import limit, scene
 from tests.support.wait import wait_until
@@ -22,14 +21,9 @@ from tests.support.wait import wait_until
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 
-def daemons_below(folder: Path) -> list[int]:
-    """The processes that know this folder as their home."""
-    found = []
-    for process in psutil.process_iter(["environ", "pid"]):
-        environment = process.info["environ"] or {}
-        if environment.get("AUTOPILOT_HOME", "").startswith(str(folder)):
-            found.append(process.info["pid"])
-    return [pid for pid in found if pid != os.getpid()]
+def daemons_of(folder: Path) -> list[int]:
+    told = {one.pid: one.info["environ"] or {} for one in of_home(folder)}
+    return [pid for pid, given in told.items() if given.get("AUTOPILOT_HOME", "").startswith(str(folder))]
 
 
 def looked(home: Path) -> Scene:
@@ -45,7 +39,7 @@ def test_one_ticket_goes_from_the_queue_to_a_draft_and_nothing_is_left(tmp_path:
     assert not where.paths.database.exists()
     home = remembered.place(where) / "rehearsal"
     assert [left.name for left in home.iterdir()] == [stage.MARK]
-    assert daemons_below(tmp_path) == []
+    assert of_home(tmp_path) == []
     (again,) = rehearsal.rehearsal(where, limit(1))
     assert "ago)" in again.evidence
 
@@ -55,7 +49,7 @@ def test_one_that_takes_too_long_is_a_no_go_and_leaves_nothing(tmp_path: Path) -
     line = rehearsal.played(where, limit(0.0))
     assert line.blocks
     assert "did not come to its end" in line.evidence
-    assert daemons_below(tmp_path) == []
+    assert of_home(tmp_path) == []
 
 
 def test_two_at_the_same_time_do_not_meet(tmp_path: Path) -> None:
@@ -75,8 +69,8 @@ def test_who_interrupts_arming_leaves_no_rehearsal_behind(tmp_path: Path) -> Non
     cli = Cli(tmp_path / "home", config=config, env={"AUTOPILOT__CHECKUP__REHEARSE": "true"})
     stands_in = tmp_path / "home" / "state" / "checkup" / "rehearsal"
     with cli.start("on") as arming:
-        wait_until(lambda: bool(daemons_below(stands_in)), 120, "the daemon of the rehearsal runs")
+        wait_until(lambda: bool(daemons_of(stands_in)), 120, "the daemon of the rehearsal runs")
         arming.send_signal(signal.SIGTERM)
         arming.communicate(timeout=120)
     assert arming.returncode != ExitCode.OK
-    wait_until(lambda: not daemons_below(stands_in), 60, "nothing of the rehearsal is left")
+    wait_until(lambda: not of_home(stands_in), 60, "nothing of the rehearsal is left")

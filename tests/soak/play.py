@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-import psutil
-
+from tests.support.processes import of_home
 from tests.support.tree import ROOT
 
 LIMIT_S = 180
@@ -48,13 +47,7 @@ def play(home: Path) -> Play:
 
 def left_running(home: Path) -> tuple[str, ...]:
     """Processes that work in this folder, or were told of it."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "cwd", "environ"]):
-        info = process.info
-        words = [*(info["cmdline"] or ()), info["cwd"] or "", *(info["environ"] or {}).values()]
-        if any(str(home) in word for word in words):
-            found.append(f"{process.pid} {' '.join(info['cmdline'] or ())}")
-    return tuple(found)
+    return tuple(f"{one.pid} {' '.join(one.info['cmdline'] or ())}" for one in of_home(home))
 
 
 def summary(plays: list[Play]) -> str:
