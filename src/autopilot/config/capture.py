@@ -208,8 +208,12 @@ class Streams:
 def _has_room(file: IO[bytes]) -> bool:
     """Tell whether a log may grow. Source: statvfs(3): blocks are counted in `f_frsize`."""
     disk = os.fstatvfs(file.fileno())
-    least_bytes = min(LEAST_FREE_BYTES, disk.f_blocks * disk.f_frsize // LEAST_FREE_SHARE)
-    return disk.f_bavail * disk.f_frsize >= least_bytes
+    return disk.f_bavail * disk.f_frsize >= least_free_bytes(disk)
+
+
+def least_free_bytes(disk: os.statvfs_result) -> int:
+    """Give what has to be free on a disk for a log to grow."""
+    return min(LEAST_FREE_BYTES, disk.f_blocks * disk.f_frsize // LEAST_FREE_SHARE)
 
 
 def append_to(path: Path) -> IO[bytes]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from autopilot.config.shortage import full, refuse_full
 from autopilot.publish import verdicts
 from autopilot.publish.checks.registry import CHECKS, Check
 from autopilot.publish.context import Context, Findings
@@ -79,8 +80,12 @@ def _run(ctx: Context, check: Check, found: Mapping[str, Findings]) -> Findings:
     try:
         return check.run(ctx)
     except AutopilotError as exc:
+        refuse_full(exc, ctx.folder)
         return Findings((f"could not be checked: {exc.what}",))
     except BaseException as exc:
+        told = full(exc, ctx.folder) if isinstance(exc, OSError) else None
+        if told is not None:
+            raise told from exc
         exc.add_note(f"{verdicts.WHERE}{check.name}")  # nothing passes; the edge says which check it was
         raise
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from autopilot.config.git import GitError
+from autopilot.config.shortage import refuse_full
 from autopilot.publish.context import BASE_REF, HEAD_REF, Context, Findings
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ FETCH = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse
 
 
 def check(ctx: Context) -> Findings:
-    """Make the staging repository and fetch base and head into it; say why they cannot be trusted."""
+    """Make the staging repository and fetch base and head into it; say why they cannot be trusted.
+
+    Raises:
+        TransientError: `disk-full`.
+    """
     faults = tuple(source_faults(ctx.spec.source, ctx.spec.mirror))
     if faults:
         return Findings(faults)
@@ -39,6 +44,7 @@ def check(ctx: Context) -> Findings:
         _fetch(ctx, ctx.spec.mirror, ctx.spec.base_sha, BASE_REF)
         _fetch(ctx, ctx.spec.source, ctx.spec.head, HEAD_REF)
     except GitError as exc:
+        refuse_full(exc, ctx.folder)
         return Findings((f"the commit could not be fetched whole: {exc.what}",))
     return Findings(tuple(_incomplete(ctx)))
 

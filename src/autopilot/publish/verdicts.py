@@ -1,6 +1,6 @@
 """The verdicts that there are, one constructor each; nothing else makes one.
 
-Must not look at anything but whether the program is still the same.
+Must not look at anything but whether the program is still the same, and how much room the disk has.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from autopilot.config import installed
-from autopilot.config.room import is_full, memory_short
+from autopilot.config.room import memory_short
+from autopilot.config.shortage import full
 from autopilot.publish.stops import CredentialError, Stop
 from autopilot.schemas.errors import TransientError
 from autopilot.schemas.publication import STOPPED, CheckLine, PublishOutcome, PublishVerdict
@@ -125,9 +126,8 @@ def stopped(story: Story) -> PublishVerdict:
 def broken(story: Story, error: Exception) -> PublishVerdict:
     """What the machine has none of passes: later. All else cannot be; its own output tells of it."""
     where = next((note for note in getattr(error, "__notes__", ()) if note.startswith(WHERE)), "")
-    if isinstance(error, OSError) and is_full(error):
-        full = TransientError("disk-full", "the disk was full", hint="free disk space")
-        return ended(story, full)
+    if isinstance(error, OSError) and (told := full(error, story.spec.workdir)) is not None:
+        return ended(story, told)
     if isinstance(error, MemoryError):
         return ended(story, memory_short())
     if isinstance(error, TransientError):

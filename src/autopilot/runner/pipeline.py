@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from autopilot.config.shortage import full
 from autopilot.runner.failure import RunFailure, as_failure
 from autopilot.runner.footprint import is_about_disk
 from autopilot.runner.phases.registry import walk
@@ -17,6 +18,7 @@ from autopilot.schemas.run import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from autopilot.config.clock import Clock
     from autopilot.runner.notebook import Notebook
@@ -61,12 +63,18 @@ def _outcome(shop: Shop) -> RunResult:
     except AutopilotError as exc:
         failure = as_failure(exc)
     except OSError as exc:
-        what = f"the machine refused: {exc}"
-        hint = "is the disk full, or a folder of ours not writable?"
-        failure = RunFailure(Outcome.INFRASTRUCTURE, "machine-refused", what, hint=hint)
+        failure = _refusal(exc, shop.spec.run_dir)
     else:
         return notebook.success(now_ms=clock.now_ms())
     reason = shop.stop()
     if reason and (failure.outcome is Outcome.INFRASTRUCTURE or is_about_disk(reason)):
         failure = stopped(reason)  # what failed was what we had been asked to end
     return notebook.failed(failure, now_ms=clock.now_ms())
+
+
+def _refusal(error: OSError, run_dir: Path) -> RunFailure:
+    """Name what the machine refused: it is none of the ticket's."""
+    if (told := full(error, run_dir)) is not None:
+        return as_failure(told)
+    hint = "is a folder of ours not writable?"
+    return RunFailure(Outcome.INFRASTRUCTURE, "machine-refused", f"the machine refused: {error}", hint=hint)

@@ -13,7 +13,10 @@ from pydantic import ValidationError
 from autopilot.config.atomic import write_atomically
 from autopilot.config.environ import child_environment
 from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
+from autopilot.config.gitfault import GitError
 from autopilot.config.removal import remove_tree
+from autopilot.config.room import unusable
+from autopilot.config.shortage import FULL_CODES, full, shortage
 from autopilot.runner.footprint import Footprint
 from autopilot.runner.gates.context import GateContext
 from autopilot.runner.gates.run import run_gates
@@ -22,7 +25,7 @@ from autopilot.runner.sandbox.confinement import SandboxError
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.runner.stacks.registry import choose
 from autopilot.runner.stacks.tree import Tree
-from autopilot.schemas.errors import AutopilotError, ConfigError, ExitCode
+from autopilot.schemas.errors import AutopilotError, ConfigError, ExitCode, TransientError
 from autopilot.schemas.run import VerifyResult, VerifySpec
 
 if TYPE_CHECKING:
@@ -44,6 +47,7 @@ def main(spec_path: Path, result_path: Path, clock: Clock) -> int:
 
     Raises:
         ConfigError: the specification cannot be read.
+        TransientError: the result cannot be written for want of room.
         OSError: the result cannot be written.
     """
     try:
@@ -52,7 +56,12 @@ def main(spec_path: Path, result_path: Path, clock: Clock) -> int:
         what = f"{spec_path} is no specification to verify: {exc}"
         hint = "the publisher writes it; a verification is not started by hand"
         raise ConfigError("spec-unreadable", what, hint=hint) from exc
-    write_atomically(result_path, verify(spec, clock).model_dump_json(indent=2).encode())
+    try:
+        write_atomically(result_path, verify(spec, clock).model_dump_json(indent=2).encode())
+    except OSError as exc:
+        if (told := full(exc, result_path.parent)) is not None:
+            raise told from exc
+        raise
     return ExitCode.OK
 
 
@@ -82,7 +91,7 @@ def verify(
         policy = policy_of(base)
         stack = choose(base, policy)
         check_out(git, spec.repository, spec.head, spec.workdir / "checkout")
-    except AutopilotError as exc:
+    except (AutopilotError, OSError) as exc:
         return _impossible(spec, stack, exc)
     context = GateContext(
         checkout=spec.workdir / "checkout",
@@ -104,12 +113,25 @@ def verify(
     )
     try:
         return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context), sandbox=sandbox.kind)
-    except SandboxError as exc:
+    except (TransientError, OSError) as exc:
         return _impossible(spec, stack, exc)
 
 
-def _impossible(spec: VerifySpec, stack: Stack | None, exc: AutopilotError) -> VerifyResult:
+def _impossible(spec: VerifySpec, stack: Stack | None, exc: AutopilotError | OSError) -> VerifyResult:
+    """Say why it could not run; without room that is the disk, whatever git or the sandbox made of it.
+
+    Raises:
+        OSError: it is about something else than room.
+    """
     name = stack.name if stack else "unknown"
+    if isinstance(exc, OSError):
+        told = full(exc, spec.workdir)
+        if told is None:
+            raise exc
+        exc = told
+    if isinstance(exc, GitError | SandboxError) and exc.code not in FULL_CODES:
+        short = shortage((spec.workdir,))
+        exc = short.error(exc.what) if short else exc
     return VerifyResult(head=spec.head, stack=name, gates=(), error=exc.what, code=exc.code)
 
 
@@ -160,4 +182,4 @@ def _make_room(workdir: Path) -> None:
             (workdir / name).mkdir(mode=0o700)
     except OSError as exc:
         what = f"the folder {workdir} cannot be used: {exc.strerror}"
-        raise ConfigError("workdir-unusable", what, hint="remove it, or free some space") from exc
+        raise unusable("workdir-unusable", what, exc, hint="remove it, or free some space") from exc

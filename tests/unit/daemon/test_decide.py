@@ -239,7 +239,7 @@ def test_git_020_a_lost_race_for_a_lock_is_no_evidence_against_the_host(code: st
 
 
 @pytest.mark.parametrize(
-    "code", ["git-network", "git-timeout", "git-killed", "git-disk-full", "machine-refused"]
+    "code", ["git-network", "git-timeout", "git-killed", "git-disk-full", "disk-full", "machine-refused"]
 )
 def test_what_the_next_run_would_meet_too_counts_against_the_host(code: str) -> None:
     made = decide.production(words.result(Outcome.INFRASTRUCTURE, code=code))

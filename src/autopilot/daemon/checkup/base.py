@@ -18,6 +18,7 @@ from autopilot.config.git import Git, GitError
 from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
 from autopilot.config.removal import remove_tree
+from autopilot.config.shortage import FULL_CODES, full, shortage
 from autopilot.daemon import children, policy_example, specs
 from autopilot.daemon.checkup import remembered
 from autopilot.daemon.checkup.check import blocked, ok, warning
@@ -105,6 +106,9 @@ def _green(repo: Repo, found: Base, scene: Scene, limit: Limit) -> Iterator[Chec
         what = f"{found.sha[:_SHOWN_SHA]}: not known, its tests take longer than {within_s:g} s"
         yield warning(name, what, "its first run measures it; or raise baseline_s in [checkup]")
         return
+    if measured.code in FULL_CODES:  # passes, so it is not remembered
+        yield line(name, found.sha, measured)
+        return
     yield from remembered.keep(scene, name, (line(name, found.sha, measured),), about=about)
 
 
@@ -121,6 +125,8 @@ def line(name: str, sha: str, measured: Baseline) -> Check:
         return blocked(name, f"its tests cannot be started here: {seen}", cure)
     if measured.code == _NOT_KNOWN:
         return warning(name, f"not known, {seen}", "its first run measures it; try its tests by hand")
+    if measured.code in FULL_CODES:
+        return warning(name, f"not known, {seen}", "free disk space; its first run measures it")
     cure = "mend the base branch first; or force this line where a ticket is there to mend it"
     return blocked(name, f"red, {seen}", cure)
 
@@ -192,6 +198,10 @@ def _measured(repo: Repo, found: Base, scene: Scene, limit: Limit) -> Baseline:
             remove_tree(work)
             (work / "home").mkdir(mode=0o700, parents=True)
             return _verdict(_verified(repo, found, scene, limit, work=work))
+        except OSError as exc:
+            if (told := full(exc, work)) is None:
+                raise
+            return Baseline(counts=None, green=False, reason=told.what, code=told.code)
         finally:
             remove_tree(work)
 
@@ -229,6 +239,9 @@ def _verified(repo: Repo, found: Base, scene: Scene, limit: Limit, *, work: Path
     try:
         return VerifyResult.model_validate_json(read_plain(result_file, max_bytes=_MAX_RESULT_BYTES))
     except (UnreadableError, ValidationError):
+        if not ended.stopped and (short := shortage((work,))):
+            told = short.error("its tests left no result")
+            return VerifyResult(head=found.sha, stack="unknown", gates=(), error=told.what, code=told.code)
         return _TOO_LONG if ended.stopped else one_line(ended.spawn_error or ended.tail)
 
 

@@ -14,8 +14,11 @@ from pydantic import ValidationError
 import autopilot
 from autopilot.config import environ, proc
 from autopilot.config.atomic import write_atomically
+from autopilot.config.plain import one_line
+from autopilot.config.shortage import DISK_FULL, FULL_CODES, shortage
 from autopilot.publish.checks.ledger import why
 from autopilot.publish.context import Context, Findings
+from autopilot.schemas.errors import ExitCode, TransientError
 from autopilot.schemas.gate import ungreen
 from autopilot.schemas.run import VerifyResult, VerifySpec
 
@@ -27,7 +30,11 @@ _MARGIN_S = 600.0
 
 
 def check(ctx: Context) -> Findings:
-    """Have the gates run again and compare them with what the run recorded."""
+    """Have the gates run again and compare them with what the run recorded.
+
+    Raises:
+        TransientError: they, or their result, found no room on the disk: nothing is known.
+    """
     folder = ctx.folder / "verify"
     folder.mkdir(mode=0o700)
     result_file = folder / "result.json"
@@ -35,8 +42,14 @@ def check(ctx: Context) -> Findings:
     try:
         result = VerifyResult.model_validate_json(result_file.read_bytes())
     except (OSError, ValidationError) as exc:
+        if short := shortage((folder,)):
+            raise short.error("the gates that ran again left no result") from exc
+        if ended.code == ExitCode.LATER and f"[{DISK_FULL}]".encode() in ended.tail:  # our own child's word
+            raise TransientError(DISK_FULL, one_line(ended.tail), hint="free disk space") from exc
         how = ended.spawn_error or ended.stopped or f"code {ended.code}, signal {ended.signal}"
         return Findings((f"the gates could not be run again: {type(exc).__name__} ({how})",))
+    if result.code in FULL_CODES:
+        raise TransientError(DISK_FULL, result.error, hint="free disk space")
     return Findings(tuple(_differences(ctx, result)), gates=result.gates, sandbox=result.sandbox)
 
 

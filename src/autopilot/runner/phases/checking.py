@@ -5,6 +5,7 @@ Must not show the code under test a path to the repository that the commit is pu
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from autopilot.config.removal import remove_tree
@@ -12,8 +13,10 @@ from autopilot.runner.gates.context import GateContext
 from autopilot.runner.gates.run import measure_baseline, run_gates
 from autopilot.runner.stacks.tree import Tree
 from autopilot.runner.verify import check_out
+from autopilot.schemas.errors import TransientError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from autopilot.runner.phases.init import Ready
@@ -27,14 +30,15 @@ def check(shop: Shop, ready: Ready, *, head: str, round_no: int) -> tuple[GateRe
 
     Raises:
         GitError: the commit cannot be checked out.
+        TransientError: the gates found no room on the disk, or no sandbox.
         RunFailure: somebody asked us to stop.
     """
     name = f"round-{round_no}"
     checkout = shop.fresh_folder(name)
     check_out(shop.git, ready.judge.place, head, checkout)
     tree = Tree.at(shop.git, ready.judge.place, head)
-    records = run_gates(_context(shop, ready, head=tree, checkout=checkout, name=name))
-    remove_tree(checkout)
+    with _removed_afterwards(checkout):
+        records = run_gates(_context(shop, ready, head=tree, checkout=checkout, name=name))
     shop.go_on()
     return records
 
@@ -44,14 +48,28 @@ def measure(shop: Shop, ready: Ready) -> Baseline:
 
     Raises:
         GitError: the base cannot be checked out.
+        TransientError: its tests found no room on the disk, or no sandbox.
         RunFailure: somebody asked us to stop.
     """
     checkout = shop.fresh_folder("baseline")
     check_out(shop.git, shop.spec.repo.mirror, ready.base.sha, checkout)
-    baseline = measure_baseline(_context(shop, ready, head=ready.base, checkout=checkout, name="baseline"))
-    remove_tree(checkout)
+    with _removed_afterwards(checkout):
+        context = _context(shop, ready, head=ready.base, checkout=checkout, name="baseline")
+        baseline = measure_baseline(context)
     shop.go_on()
     return baseline
+
+
+@contextmanager
+def _removed_afterwards(checkout: Path) -> Iterator[None]:
+    """Give back the room that a check-out takes, also where there is none left; that is told first."""
+    try:
+        yield
+    except (TransientError, OSError):
+        with suppress(OSError):
+            remove_tree(checkout)
+        raise
+    remove_tree(checkout)
 
 
 def _context(shop: Shop, ready: Ready, *, head: Tree, checkout: Path, name: str) -> GateContext:
