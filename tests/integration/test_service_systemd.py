@@ -286,3 +286,13 @@ def test_a_stop_drains_and_gives_the_ticket_back_without_an_attempt(night: Servi
     assert not night.machine.proc(runner, "cgroup")
     ticket = night.json("show", "T-1")["ticket"]
     assert (ticket["state"], ticket["attempts"]) == ("queued", 0)
+
+
+@pytest.mark.field_report("DMN-019")
+def test_on_starts_a_service_at_once_that_rests_before_it_is_started_again(night: Serviced) -> None:
+    """It ends for a new version by itself: `on` took its ten seconds for a start that had failed."""
+    night.install()
+    night.kill(night.machine.main_pid())
+    wait_until(lambda: night.machine.shown(UNIT, "SubState")["SubState"] == "auto-restart", 9, "it rests")
+    assert night.json("on")["started_by"] == "systemd"
+    assert len(night.events(Event.DAEMON_READY)) == 2

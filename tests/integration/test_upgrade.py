@@ -57,8 +57,14 @@ def gate(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def house(tmp_path: Path, gate: Path) -> Iterator[House]:
-    house = House(tmp_path, settings="daemon = { poll_s = 5, drain_s = 60 }\n")
+def poll_s() -> int:
+    """How long the daemon takes at most to notice what lies in its place."""
+    return 5
+
+
+@pytest.fixture
+def house(tmp_path: Path, gate: Path, poll_s: int) -> Iterator[House]:
+    house = House(tmp_path, settings=f"daemon = {{ poll_s = {poll_s}, drain_s = 60 }}\n")
     house.add_agent("slow", [{"spend": {"usd": 0.1}}, {"wait_for_file": str(gate)}, *house.mend()])
     house.daemon.code = lay(tmp_path / "installed", OLD)
     yield house
@@ -192,5 +198,32 @@ def test_on_starts_the_new_version_where_a_daemon_of_the_old_one_does_nothing_mo
         health = house.daemon.call("GET", "/v1/health")
         assert (health["version"], health["is_replaced"]) == (NEW, False)
         assert old.wait(PATIENCE_S) == 0
+    finally:
+        house.daemon.autopilot("daemon", "stop")
+
+
+@pytest.mark.slow
+@pytest.mark.field_report("DMN-019")
+@pytest.mark.parametrize("poll_s", [60])
+def test_on_leaves_the_run_that_a_daemon_drains_for_to_the_new_version(
+    house: House, gate: Path, tmp_path: Path
+) -> None:
+    """Stop, upgrade, on: the daemon was asked to end a second time, and stopped what it was waiting for."""
+    house.begin()
+    name = house.add(agent="slow")
+    house.wait_for_journal(Event.AGENT_SPENT)
+    old = house.daemon.process
+    assert old is not None
+    old.terminate()
+    health = ("GET", "/v1/health")
+    wait_until(lambda: house.daemon.call(*health)["is_draining"], PATIENCE_S, "it drains")
+    lay(tmp_path / "installed", NEW)
+    said = house.daemon.autopilot("on", "--now")
+    try:
+        assert said.returncode == 0, said.stdout
+        assert house.daemon.call(*health)["version"] == NEW
+        gate.touch()
+        ticket = house.daemon.wait_for_state(name, "published")
+        assert (ticket["attempts"], ticket["sessions"], ticket["losses"]) == (1, 1, 0)
     finally:
         house.daemon.autopilot("daemon", "stop")

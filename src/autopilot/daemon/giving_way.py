@@ -39,19 +39,27 @@ class GivingWay:
         Raises:
             TransientError: `program-replaced`: a service starts the new version.
         """
-        if not self.is_due and not installed.is_replaced():
-            return None
-        now_s, sign = self._clock.elapsed_s(), installed.sign()
+        sign, was_due = installed.sign(), self.is_due
+        if sign is not None:  # an installation that fails is taken back: then the very same lies there again
+            self.is_due = installed.is_another(sign)
         if not self.is_due:
-            self.is_due, self._since_ms = True, self._clock.now_ms()
-        if not self._settled_s or sign != self._sign:
+            self._settled_s = 0.0
+            return None
+        now_s = self._clock.elapsed_s()
+        if not was_due:
+            self._since_ms = self._clock.now_ms()
+        if sign is not None and (not self._settled_s or sign != self._sign):
             self._sign, self._settled_s = sign, now_s + SETTLED_S
-        if sign and now_s >= self._settled_s and environ.current().get(MARK):
+        if self._sign and now_s >= self._settled_s and environ.current().get(MARK):
             raise installed.replaced()
-        cause = "another version was installed below this daemon, which does nothing more; what runs goes on"
-        return Hold(
-            name=installed.CODE, scope=HOST, cause=cause, since_ms=self._since_ms, cure=installed.CURE
-        )
+        return self._hold()
+
+    def _hold(self) -> Hold:
+        what, cure = "another version was installed", installed.CURE
+        if not self._sign:
+            what, cure = "the program was taken away", f"install autopilot again; then {cure}"
+        cause = f"{what} below this daemon, which does nothing more; what runs goes on"
+        return Hold(name=installed.CODE, scope=HOST, cause=cause, since_ms=self._since_ms, cure=cure)
 
     def next_ms(self) -> int:
         """Give when to look again (UTC epoch ms)."""

@@ -10,6 +10,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, assert_never
 
+from autopilot.config import installed
 from autopilot.config.logs import logger
 from autopilot.daemon import faults, launching, live, recover, sleeping, told
 from autopilot.daemon.giving_way import GivingWay
@@ -194,7 +195,8 @@ class Loop:
 
     def _stop_what_must(self) -> None:
         shop, why = self._shop, ""
-        if self.is_draining and shop.clock.monotonic_s() >= self._drain_until_s:
+        is_over = self.is_draining and shop.clock.monotonic_s() >= self._drain_until_s
+        if is_over and not installed.is_replaced():  # else what runs is the next daemon's
             why = "the daemon stops"
         elif self._is_off_at_once():
             why = "switched off"

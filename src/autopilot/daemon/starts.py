@@ -107,7 +107,10 @@ def given_up(paths: Paths, clock: Clock, *, how: str, restarts: int) -> FailedSt
 def is_hopeless(paths: Paths, clock: Clock, *, count: int, within_s: float) -> bool:
     """Tell whether so many starts in a row failed that the next would too, the last a short time ago."""
     known = failed_starts(paths)
-    return known is not None and known.count >= count and clock.now_ms() - known.last_ms < within_s * MS_PER_S
+    if known is None or known.count < count:
+        return False
+    # What a clock that was set back by now calls the future was no short time ago.
+    return abs(clock.now_ms() - known.last_ms) < within_s * MS_PER_S
 
 
 def _count(paths: Paths, clock: Clock, what: str, hint: str) -> None:

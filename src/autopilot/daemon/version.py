@@ -4,7 +4,6 @@ from __future__ import annotations
 
 CHECKOUT = "0+checkout"
 """What a tree says that was never installed."""
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 def own_code() -> dict[str, str]:
@@ -12,9 +11,10 @@ def own_code() -> dict[str, str]:
     from pathlib import Path  # noqa: PLC0415 - most never need it
 
     import autopilot  # noqa: PLC0415 - as above
+    from autopilot.config import installed  # noqa: PLC0415 - as above
 
     folder = Path(autopilot.__path__[0]).parent
-    return {} if folder.name in _INSTALLED else {"PYTHONPATH": str(folder)}
+    return {} if installed.is_place(folder) else {"PYTHONPATH": str(folder)}
 
 
 def program_version() -> str:

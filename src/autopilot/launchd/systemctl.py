@@ -71,9 +71,15 @@ class Systemctl:
             self._must(*words)
 
     def start(self) -> None:
-        """Start without waiting; what counts a failed start is cleared, for a person asks."""
+        """Start without waiting; what counts a failed start is cleared, for a person asks.
+
+        Where it rests until it is started again, a start would wait as well: a restart ends that.
+        Source: systemd.service(5), RestartSec=; service_start() of systemd, which answers EAGAIN meanwhile.
+        """
         self._ask("reset-failed", systemd_units.DAEMON)
-        self._must("start", "--no-block", systemd_units.DAEMON)
+        is_resting = self._property(systemd_units.DAEMON, "SubState").startswith("auto-restart")
+        verb = "restart" if is_resting else "start"
+        self._must(verb, "--no-block", systemd_units.DAEMON)
 
     def halt(self) -> None:
         """Stop both units."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -70,10 +71,13 @@ def _is_up(paths: Paths) -> bool:
             health = client.call(paths.control_socket, "GET", "/v1/health")
         except client.DaemonAwayError:
             return False
-        if health.get("is_replaced"):
+        is_replaced, is_draining = health.get("is_replaced"), health["is_draining"]
+        if is_replaced and not is_draining:
             stop_daemon(paths)
             return False
-        if not health["is_draining"]:
+        if is_replaced:  # asked a second time, an older one ends what runs; now it looks, and goes
+            client.nudge(paths.control_socket)
+        elif not is_draining:
             return True
         pause.wait(POLL_S)
     raise TransientError(
@@ -147,7 +151,8 @@ def stop_daemon(paths: Paths) -> bool:
     identity = _running(paths)
     if identity is None:
         return False
-    os.kill(identity.pid, signal.SIGTERM)
+    with suppress(ProcessLookupError):  # it may end by itself in between
+        os.kill(identity.pid, signal.SIGTERM)
     if _is_gone(identity):
         return True
     hint = "autopilot status --watch; autopilot off --now stops what runs"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
+from autopilot.config.paths import Paths
+from autopilot.config.proc import ProcessId
 from autopilot.daemon.api import client
 from autopilot.daemon.cli import starter
 from autopilot.schemas.errors import TransientError
@@ -65,6 +68,37 @@ def test_a_daemon_in_whose_place_another_version_lies_is_ended_and_another_is_st
     monkeypatch.setattr(starter, "stop_daemon", stop)
     assert starter.ensure_daemon() == "terminal"
     assert (len(ended), len(started)) == (1, 1)
+
+
+@pytest.mark.field_report("DMN-019")
+def test_a_daemon_that_drains_already_is_not_asked_a_second_time_but_woken_to_see_its_new_version(
+    monkeypatch: pytest.MonkeyPatch, started: list[object]
+) -> None:
+    """Stop, upgrade, on: the second time it would end the run that it waits for."""
+    answers = iter([True, True])
+    nudged: list[object] = []
+
+    def call(*_args: object, **_named: object) -> Mapping[str, bool]:
+        if next(answers, None) is None:
+            raise client.DaemonAwayError("daemon-away", "no daemon listens", hint="autopilot on")
+        return {"is_draining": True, "is_replaced": True}
+
+    monkeypatch.setattr(client, "call", call)
+    monkeypatch.setattr(client, "nudge", nudged.append)
+    monkeypatch.setattr(starter, "stop_daemon", lambda _paths: pytest.fail("it was asked a second time"))
+    assert starter.ensure_daemon() == "terminal"
+    assert (len(nudged), len(started)) == (2, 1)
+
+
+def test_a_daemon_that_ends_before_it_is_asked_to_is_gone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    child = subprocess.Popen(["true"])
+    gone = ProcessId(child.pid, 1)
+    child.wait()
+    monkeypatch.setattr(starter, "_running", lambda _paths: gone)
+    paths = Paths(state=tmp_path, config_file=tmp_path / "config.toml", logs=tmp_path)
+    assert starter.stop_daemon(paths) is True
 
 
 def test_a_daemon_that_drains_for_long_is_no_promise_of_a_night(
