@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from autopilot.daemon.app import judge_until_done
+from autopilot.daemon.backups import Backups
 from autopilot.daemon.clockwork import Clockwork
 from autopilot.daemon.delivery.courier import Courier
 from autopilot.daemon.drafts import Drafts
@@ -19,6 +20,7 @@ from autopilot.daemon.retention import Retention
 from autopilot.daemon.shop import Current, Shop
 from autopilot.daemon.supervisor import Supervisor
 from autopilot.daemon.turns import Turns
+from autopilot.daemon.upkeep import Upkeep
 from autopilot.daemon.vitals import Vitals
 from autopilot.launchd.heartbeat import Silence
 from autopilot.schemas.errors import ConfigError
@@ -26,12 +28,15 @@ from tests.simulation.clocks import VirtualScheduler
 from tests.simulation.vault import TornStore
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from autopilot.config.settings import Settings
     from autopilot.daemon.watch import Watch
     from tests.simulation.world import World
 
 _MS = 1000
 _HOUR_MS = 3_600_000
+_SELDOM_MS = 600_000
 _SLOW = 0.35
 """How often more is told before the loop's thread wakes."""
 
@@ -65,7 +70,8 @@ class Life:
         digest = partial(write_digest_if_due, is_ready=drafts.are_told, turns=turns)
         couriers = [Courier(self._supervisor())] if self.world.has_channels else []
         also: list[Courier | Probing] = [*couriers, *filter(None, [self._probing])]
-        loop = Loop(self.shop, chores=(drafts, digest, Reconcile(turns), Retention(turns), *also))
+        kept = [Seldom(Backups(self.inbox, turns)), Seldom(Upkeep())] if self.world.looks_over else []
+        loop = Loop(self.shop, chores=(drafts, digest, *kept, Reconcile(turns), Retention(turns), *also))
         poll_s = self.shop.settings.daemon.poll_s
         # As `app.py` does: read before recovery, so that a clock that is set meanwhile is noticed.
         clockwork = Clockwork(self.inbox, clock=self.world.clock, poll_s=poll_s, scheduler=self.scheduler)
@@ -127,6 +133,23 @@ class Life:
         if self.world.is_fault(0.2):
             raise ConfigError("config-invalid", "a slip of the pen")
         return self.world.settings
+
+
+class Seldom:
+    """A chore that is asked when it said so, and else each ten minutes: a week has thousands of ticks."""
+
+    def __init__(self, chore: Callable[[Shop], int | None]) -> None:
+        self._chore = chore
+        self._next_ms, self._asked_ms = 0.0, 0
+        self._said: int | None = None
+
+    def __call__(self, shop: Shop) -> int | None:
+        now_ms = shop.now_ms()
+        if not self._asked_ms <= now_ms < self._next_ms:
+            self._said = self._chore(shop)
+            self._asked_ms = now_ms
+            self._next_ms = min(self._said or math.inf, now_ms + _SELDOM_MS)
+        return self._said
 
 
 class VirtualInbox(Inbox):

@@ -84,6 +84,7 @@ class Stage:
             paths.deliveries,
             paths.state / "drafts",
             paths.state / "checkup",
+            paths.state / "backups",
         ):
             shutil.rmtree(folder, ignore_errors=True)
         paths.ensure()

@@ -102,7 +102,14 @@ class Promises(Invariants):
 
     def reckon(self) -> list[str]:
         """Name what the week did not keep."""
-        return [*self._faults, *self._digests(), *self._sleeps(), *self._ends(), *self._came_about()]
+        return [
+            *self._faults,
+            *self._digests(),
+            *self._sleeps(),
+            *self._copies(),
+            *self._ends(),
+            *self._came_about(),
+        ]
 
     def _brakes(self) -> Iterator[str]:
         yield from super()._brakes()
@@ -172,6 +179,9 @@ class Promises(Invariants):
         for row, (from_ms, _) in zip(rows, self._slept, strict=False):
             if abs(row["started_ms"] - from_ms) > _LOOK_MS:
                 yield f"a sleep from {from_ms} is said to have begun at {row['started_ms']}"
+
+    def _copies(self) -> Iterator[str]:
+        yield from self._week.copied.reckon(self._there_from)
 
     def _came_about(self) -> Iterator[str]:
         """A fault that hit nothing proves nothing: the given week has them all."""

@@ -76,8 +76,12 @@ class Calendar:
 
     def digests(self) -> Iterator[tuple[date, int]]:
         """Each date after a night, and the moment when its digest falls due."""
+        yield from self.daily(self.digest_at)
+
+    def daily(self, clock: str) -> Iterator[tuple[date, int]]:
+        """Each date after a night, and its first moment at which the clock shows this time."""
         for number in range(1, DAYS + 1):
-            yield self.day(number), self.at(number, self.digest_at)
+            yield self.day(number), self.at(number, clock)
 
 
 def _first(day: date, clock: time, zone: ZoneInfo) -> int:

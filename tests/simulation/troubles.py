@@ -15,7 +15,7 @@ SPANS = ("is_locked", "is_revoked", "is_signed_out", "is_cut_off", "disk_is_full
 """A locked key ring; a forge's token and an agent's that are refused; no way to the remotes; no room."""
 ALL_OF_IT = frozenset(
     {
-        *("sleep", "broken", "given back", "reboot", "clock change", "clock change again"),
+        *("copy", "sleep", "broken", "given back", "reboot", "clock change", "clock change again"),
         *("locked", "revoked", "signed out", "cut off", "full low"),
         *(
             f"{hold} in a digest"

@@ -23,6 +23,7 @@ from autopilot.schemas.errors import ConfigError, TransientError
 from autopilot.schemas.ids import short_id_of
 from tests.simulation import configs, lookover, troubles
 from tests.simulation.chance import Chance
+from tests.simulation.copying import Copied, around_copies
 from tests.simulation.ends import Broken, Patch, SeedOver
 from tests.simulation.night_runs import NightForge, NightRunner
 from tests.simulation.promises import Promises
@@ -73,6 +74,7 @@ class Week(World):
         self.marks = Counter[str]()
         """What really came about: a fault that hit nothing proves nothing."""
         self.promises = self.invariants = Promises(self)
+        self.copied = Copied(self)
         self._deeds = sorted(self._laid_down(), key=lambda deed: deed.at_ms)
 
     # --- what is laid down ---------------------------------------------------------------------
@@ -213,4 +215,5 @@ def around_week(week: Week) -> tuple[Patch, ...]:
         (secrets, "read", read),
         (credential, "access", lend),
         *lookover.around_look(week),
+        *around_copies(week),
     )

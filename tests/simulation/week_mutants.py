@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import delete, insert
 
-from autopilot.daemon import admission_host, nightly, schedules, sleeping, windows
+from autopilot.daemon import admission_host, backups, nightly, schedules, sleeping, windows
 from autopilot.daemon.digest import gather
 from autopilot.daemon.digest.night import Night
 from autopilot.daemon.probing import Probing
-from autopilot.daemon.store import past_holds, queries_host, writes
+from autopilot.daemon.store import backup, copies, past_holds, queries_host, writes
 from autopilot.daemon.store.rows import HoldChanges
 from autopilot.daemon.store.tables_host import HOLDS
 from autopilot.daemon.store.unit import in_one
@@ -52,6 +53,27 @@ def no_digest_after_a_sleep() -> tuple[Patch, ...]:
 def fired_twice_on_a_date() -> tuple[Patch, ...]:
     """What fires is told apart by the instant alone: a trip brings the same date twice."""
     return ((queries_host, "has_fired", lambda *_: False),)
+
+
+def newest_copy_removed() -> tuple[Patch, ...]:
+    """Of the copies of the queue the newest goes, instead of the oldest."""
+
+    def prune(folder: Path, *, keep: int) -> None:
+        for path in copies.in_folder(folder)[: -keep or None]:
+            path.unlink()
+
+    return ((backup, "prune", prune),)
+
+
+def copy_again_at_every_start() -> tuple[Patch, ...]:
+    """A copy that was made is not written down."""
+    settle = schedules.settle
+
+    def forgetful(store: Any, due: Any, **about: Any) -> None:
+        if due.is_first or due.schedule != backups.SCHEDULE:
+            settle(store, due, **about)
+
+    return ((schedules, "settle", forgetful),)
 
 
 def blamed_for_a_sleep() -> tuple[Patch, ...]:
@@ -200,6 +222,8 @@ _MUTANTS: tuple[Callable[[], tuple[Patch, ...]], ...] = (
     window_by_utc,
     no_digest_after_a_sleep,
     fired_twice_on_a_date,
+    newest_copy_removed,
+    copy_again_at_every_start,
     blamed_for_a_sleep,
     sleep_forgotten,
     holds_begin_anew,
