@@ -71,7 +71,11 @@ class Probing:
         return None if left_s is None else shop.now_ms() + round(max(0.0, left_s) * MS_PER_S)
 
     def holds(self, shop: Shop) -> tuple[Hold, ...]:
-        """Give what keeps runs from starting by what was seen; what a person has overruled does not."""
+        """Give what keeps runs from starting by what was seen; what a person has overruled does not.
+
+        A look that ended while the loop stood still counts before anything starts.
+        """
+        self._take_up(shop)
         now_ms, patience_s = shop.now_ms(), self._patience_s(shop)
         if patience_s > 0:
             cause = "the machine is looked over before the first run starts"

@@ -214,6 +214,18 @@ def test_a_look_that_hangs_keeps_a_launch_for_a_moment_only(stage: Stage, lookin
     assert (stage.state(), looking.looks) == (State.RUNNING, 1)
 
 
+@pytest.mark.covers("C02")
+def test_a_look_that_ended_while_the_loop_stood_still_counts_before_anything_starts(
+    stage: Stage, looking: Looking
+) -> None:
+    """The machine slept through the patience of a launch: what was found meanwhile was read after it."""
+    looking.loop.tick()
+    stage.clock.advance(600.0)
+    looking.answer(SIGNED_OUT)
+    looking.loop.tick()
+    assert (stage.state(), list(looking.holds())) == (State.QUEUED, ["agent-sign-in"])
+
+
 def test_a_look_that_cannot_be_started_keeps_nobody(stage: Stage, looking: Looking) -> None:
     looking.supervisor.fault = lambda launch: SpawnError("spawn-failed", "no more processes")
     looking.loop.tick()
