@@ -42,7 +42,8 @@ _MAX_BYTES = 4 * 1024 * 1024
 class Probing:
     """What this daemon has seen. A restart forgets it, and looks again.
 
-    Its own times are seconds that count sleep and follow no clock that is set.
+    Its own times are seconds that follow no clock that is set: a look's age counts sleep, and the patience
+    of a launch does not, for the child that it waits for slept as well.
     """
 
     def __init__(self, supervisor: Supervisor) -> None:
@@ -50,22 +51,25 @@ class Probing:
         self._supervisor = supervisor
         self._key: str | None = None
         self._asked_s: float | None = None
-        self._has_answered = False
-        self._on_since_s: float | None = None
+        self._answered_s: float | None = None
+        """When the look that was answered last was asked for."""
+        self._waits_since_s: float | None = None
+        """Awake: since when a launch may wait for an answer; None while the switch is off."""
         self._blocking: tuple[Check, ...] = ()
 
     def __call__(self, shop: Shop) -> int | None:
         """Take up what was found, and look again when it is time; gives when to come back (UTC epoch ms)."""
         is_news = self._take_up(shop)
         if not self._is_on(shop):
-            self._on_since_s, self._blocking = None, ()
+            self._waits_since_s, self._asked_s, self._answered_s, self._blocking = None, None, None, ()
             return None
-        if self._on_since_s is None:
-            self._on_since_s, self._asked_s, self._has_answered = shop.clock.elapsed_s(), None, False
+        if self._waits_since_s is None:
+            self._waits_since_s = shop.clock.monotonic_s()
         left_s = self._left_s(shop)
         if self._key is None and left_s is not None and left_s <= 0:
             self._look(shop)
-            left_s = None if self._has_answered else FIRST_ANSWER_S
+        if self._key is not None:  # its end wakes the loop by itself
+            left_s = self._patience_s(shop) or None
         if is_news:
             return shop.now_ms()
         return None if left_s is None else shop.now_ms() + round(max(0.0, left_s) * MS_PER_S)
@@ -73,22 +77,33 @@ class Probing:
     def holds(self, shop: Shop) -> tuple[Hold, ...]:
         """Give what keeps runs from starting by what was seen; what a person has overruled does not.
 
-        A look that ended while the loop stood still counts before anything starts.
+        A look that ended while the loop stood still counts before anything starts; where the last is older
+        than the next was due, the next is waited for, unless something says NO-GO already.
         """
         self._take_up(shop)
+        if held := self._held(shop):
+            return held
         now_ms, patience_s = shop.now_ms(), self._patience_s(shop)
-        if patience_s > 0:
-            cause = "the machine is looked over before the first run starts"
-            until_ms = now_ms + round(patience_s * MS_PER_S)
-            cure = "clears by itself"
-            return (
-                Hold(name=CHECK_UP, scope=HOST, cause=cause, since_ms=now_ms, cure=cure, clears_ms=until_ms),
-            )
+        if patience_s <= 0:
+            return ()
+        cause = "the machine is looked over before a run starts"
+        # Before it is asked for nothing ends by itself: an idle daemon is not woken for that.
+        until_ms = None if self._key is None else now_ms + round(patience_s * MS_PER_S)
+        cure = "clears by itself"
+        return (Hold(name=CHECK_UP, scope=HOST, cause=cause, since_ms=now_ms, cure=cure, clears_ms=until_ms),)
+
+    def close(self) -> None:
+        """End the child: nobody waits for its answer any more."""
+        self._supervisor.stop_all("the daemon stops")
+        if self._key is not None:
+            self._supervisor.forget(self._key)
+
+    def _held(self, shop: Shop) -> tuple[Hold, ...]:
         if not self._blocking:
             return ()
         from autopilot.daemon import arming  # noqa: PLC0415 - where something says NO-GO
 
-        forced = {line.name for line in arming.forced(shop.paths)}
+        forced, now_ms = {line.name for line in arming.forced(shop.paths)}, shop.now_ms()
         return tuple(
             Hold(
                 name=line.hold,
@@ -101,12 +116,6 @@ class Probing:
             if line.name not in forced
         )
 
-    def close(self) -> None:
-        """End the child: nobody waits for its answer any more."""
-        self._supervisor.stop_all("the daemon stops")
-        if self._key is not None:
-            self._supervisor.forget(self._key)
-
     def _is_on(self, shop: Shop) -> bool:
         if not shop.settings.checkup.every_s:
             return False
@@ -114,11 +123,19 @@ class Probing:
             return queries_host.switch(conn).may_launch(shop.now_ms())
 
     def _patience_s(self, shop: Shop) -> float:
-        """Give the seconds for which a launch still waits for the first answer."""
-        if not shop.settings.checkup.every_s or self._has_answered:
+        """Give the seconds for which a launch still waits for an answer."""
+        if not shop.settings.checkup.every_s or self._is_recent(shop, self._answered_s):
             return 0.0
-        now_s = shop.clock.elapsed_s()
-        return FIRST_ANSWER_S - (now_s - (now_s if self._on_since_s is None else self._on_since_s))
+        is_due = self._key is None and not self._is_recent(shop, self._asked_s)
+        if self._waits_since_s is None or is_due:
+            return FIRST_ANSWER_S
+        return max(0.0, self._waits_since_s + FIRST_ANSWER_S - shop.clock.monotonic_s())
+
+    def _is_recent(self, shop: Shop, asked_s: float | None) -> bool:
+        """Tell whether no later look had to be answered by now."""
+        if asked_s is None:
+            return False
+        return shop.clock.elapsed_s() - asked_s <= shop.settings.checkup.every_s + 2 * FIRST_ANSWER_S
 
     def _left_s(self, shop: Shop) -> float | None:
         """Give the seconds until the next look: none at first, then for as long as somebody waits."""
@@ -134,7 +151,7 @@ class Probing:
         return self._asked_s + pause_s - shop.clock.elapsed_s()
 
     def _look(self, shop: Shop) -> None:
-        self._asked_s = shop.clock.elapsed_s()
+        self._asked_s, self._waits_since_s = shop.clock.elapsed_s(), shop.clock.monotonic_s()
         key = shop.paths.mark("checkup")
         folder = shop.paths.state / _FOLDER
         try:
@@ -146,7 +163,7 @@ class Probing:
             self._supervisor.start(children.checkup_launch(key, look_file(shop.paths)))
         except (OSError, SpawnError) as error:
             logger("daemon").warning(Event.CHECKUP_FAILED, reason=str(error))
-            self._has_answered = True
+            self._answered_s = self._asked_s
             return
         self._key = key
 
@@ -158,7 +175,7 @@ class Probing:
         if watch is not None and watch.ending is None:
             return False
         self._supervisor.forget(self._key)
-        self._key, self._has_answered = None, True
+        self._key, self._answered_s = None, self._asked_s
         try:
             found = read_look(shop.paths)
         except (UnreadableError, ValidationError) as error:

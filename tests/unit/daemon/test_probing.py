@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,57 +11,13 @@ import pytest
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import arming, desk, view
 from autopilot.daemon.digest import gather, render
-from autopilot.daemon.loop import Loop
-from autopilot.daemon.probing import Probing
-from autopilot.daemon.store import queries_host, writes
+from autopilot.daemon.store import writes
 from autopilot.daemon.watch import Ending
-from autopilot.schemas.checkup import Area, Check, Checkup, CheckVerdict
+from autopilot.schemas.checkup import Check
 from autopilot.schemas.machine import State
-from autopilot.schemas.ticket import Hold
 from tests.support import queue
-from tests.support.shop import PlayedSupervisor, Stage
-
-WELL = Ending("the process ended with code 0")
-LOCKED = Check(
-    name="credential gh",
-    area=Area.CREDENTIALS,
-    verdict=CheckVerdict.NO_GO,
-    evidence="is locked",
-    cure="unlock the key ring",
-    scope="repo:shop",
-    hold="credential",
-)
-SIGNED_OUT = LOCKED.model_copy(
-    update={"name": "account of scripted", "scope": "agent:scripted", "hold": "agent-sign-in"}
-)
-BROKEN = LOCKED.model_copy(update={"name": "sandbox", "scope": "host", "hold": "sandbox-broken"})
-DULL = LOCKED.model_copy(update={"name": "push to shop", "hold": ""})
-
-
-class Looking:
-    """A loop with the chore under test, and a child that a test plays."""
-
-    def __init__(self, stage: Stage) -> None:
-        self.stage = stage
-        self.supervisor = PlayedSupervisor(clock=stage.clock, inbox=stage.inbox)
-        self.probing = Probing(self.supervisor)
-        self.shop = dataclasses.replace(stage.shop, probing=self.probing)
-        self.loop = Loop(self.shop, chores=(self.probing,))
-        self.report = stage.paths.state / "checkup" / "look.json"
-
-    @property
-    def looks(self) -> int:
-        return len(self.supervisor.launches)
-
-    def answer(self, *lines: Check, ending: Ending = WELL, raw: str | None = None) -> None:
-        """Let the child end with these lines, or with these bytes for a report."""
-        told = Checkup(go=not lines, checks=lines).model_dump_json() if raw is None else raw
-        self.report.write_text(told)
-        self.supervisor.end(self.supervisor.launches[-1].order.key, ending)
-
-    def holds(self) -> dict[str, Hold]:
-        with self.stage.store.read() as conn:
-            return {hold.name: hold for hold in queries_host.holds(conn)}
+from tests.support.looking import BROKEN, DULL, LOCKED, SIGNED_OUT, Looking
+from tests.support.shop import Stage
 
 
 @pytest.fixture
@@ -204,28 +159,6 @@ def test_a_look_that_says_nothing_keeps_nobody(stage: Stage, looking: Looking, r
     assert stage.state() is State.RUNNING
 
 
-def test_a_look_that_hangs_keeps_a_launch_for_a_moment_only(stage: Stage, looking: Looking) -> None:
-    looking.loop.tick()
-    stage.clock.advance(44)
-    looking.loop.tick()
-    assert stage.state() is State.QUEUED
-    stage.clock.advance(2)
-    looking.loop.tick()
-    assert (stage.state(), looking.looks) == (State.RUNNING, 1)
-
-
-@pytest.mark.covers("C02")
-def test_a_look_that_ended_while_the_loop_stood_still_counts_before_anything_starts(
-    stage: Stage, looking: Looking
-) -> None:
-    """The machine slept through the patience of a launch: what was found meanwhile was read after it."""
-    looking.loop.tick()
-    stage.clock.advance(600.0)
-    looking.answer(SIGNED_OUT)
-    looking.loop.tick()
-    assert (stage.state(), list(looking.holds())) == (State.QUEUED, ["agent-sign-in"])
-
-
 def test_a_look_that_cannot_be_started_keeps_nobody(stage: Stage, looking: Looking) -> None:
     looking.supervisor.fault = lambda launch: SpawnError("spawn-failed", "no more processes")
     looking.loop.tick()
@@ -247,29 +180,6 @@ def test_nobody_looks_while_it_is_off_or_nothing_waits(tmp_path: Path) -> None:
         looking.loop.tick()
     assert looking.looks == 1
     stage.store.close()
-
-
-def test_a_switch_that_is_turned_on_anew_is_looked_at_anew(stage: Stage, looking: Looking) -> None:
-    looking.loop.tick()
-    looking.answer(LOCKED)
-    looking.loop.tick()
-    writes.turn_off(stage.store, by="test")
-    looking.loop.tick()
-    writes.turn_on(stage.store, by="test")
-    looking.loop.tick()
-    assert looking.looks == 2
-
-
-def test_a_clock_that_is_set_back_does_not_keep_the_next_look_away(stage: Stage, looking: Looking) -> None:
-    looking.loop.tick()
-    looking.answer(LOCKED)
-    looking.loop.tick()
-    stage.clock.jump_wall(-7 * 24 * 3600)
-    stage.clock.advance(301)
-    looking.loop.tick()
-    stage.clock.advance(301)
-    looking.loop.tick()
-    assert looking.looks == 2
 
 
 def test_it_can_be_switched_off(tmp_path: Path) -> None:
