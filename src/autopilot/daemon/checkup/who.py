@@ -1,7 +1,7 @@
 """Who starts the agents tonight, and what environment they will come from.
 
-A daemon that runs already keeps the environment that it was started with; an installed service has the one of
-its file; else it is ours. Must not show a value to anybody, or change anything.
+A daemon that runs already keeps the environment that it was started with, and a service's has what was handed
+to it beside that, which no table of processes shows; an installed service has the one of its file; else it is ours. Must not show a value to anybody, or change anything.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from autopilot.daemon import keeping
 from autopilot.daemon.api import client
 from autopilot.daemon.checkup.scene import Runner
 from autopilot.launchd import files, keeper, systemd_units
-from autopilot.launchd.service import SYSTEMD
-from autopilot.schemas.errors import AutopilotError
+from autopilot.launchd.service import MARK, SYSTEMD
+from autopilot.schemas.errors import AutopilotError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,16 @@ def _running(paths: Paths) -> Runner | None:
         environment = psutil.Process(int(health["pid"])).environ()
     except (AutopilotError, psutil.Error, OSError, KeyError, ValueError):
         return None
+    if environment.get(MARK):
+        environment = {**_handed(paths), **environment}
     return Runner(who=f"the daemon (pid {health['pid']})", environment=environment)
+
+
+def _handed(paths: Paths) -> Mapping[str, str]:
+    try:
+        return handed.read(handed.file_beside(paths.config_file))
+    except ConfigError:
+        return {}  # the lines of the service say so
 
 
 def _installed(paths: Paths, clock: Clock) -> Runner | None:
