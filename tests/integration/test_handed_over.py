@@ -38,7 +38,7 @@ def verdicts(house: House) -> tuple[CheckVerdict, CheckVerdict]:
 
 @pytest.mark.field_report("DMN-010")
 def test_a_service_that_runs_signs_in_by_what_it_was_handed(house: House) -> None:
-    """A table of processes shows how it was started: each night was NO-GO, and the daemon held its own runs."""
+    """A table of processes shows how it was started: nights were NO-GO, and the daemon held its own runs."""
     house.daemon.env["AUTOPILOT_SERVICE"] = "systemd"
     house.daemon.env[KEY] = "of the manager"
     house.daemon.start()

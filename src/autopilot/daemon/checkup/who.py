@@ -1,7 +1,8 @@
 """Who starts the agents tonight, and what environment they will come from.
 
 A daemon that runs already keeps the environment that it was started with, and a service's has what was handed
-to it beside that, which no table of processes shows; an installed service has the one of its file; else it is ours. Must not show a value to anybody, or change anything.
+to it beside that, which no table of processes shows; an installed service has the one of its file; else it is
+ours. Must not show a value to anybody, or change anything.
 """
 
 from __future__ import annotations
