@@ -130,6 +130,22 @@ def test_a_run_whose_gates_had_no_room_gives_its_ticket_back(disk: SmallDisk, tm
     assert "bytes free" in result.message
 
 
+@pytest.mark.parametrize("check", [FULL["to the end"], FULL["and it says so"]])
+def test_a_run_that_filled_the_disk_by_more_than_it_may_is_ended_for_that(
+    disk: SmallDisk, tmp_path: Path, check: str
+) -> None:
+    host = Host(disk.folder / "state")
+    steps: list[dict[str, object]] = [{"write": {"path": "check.sh", "text": check}}]
+    agent, few = host.agent(steps), SandboxSpec(kind="none", disk_mib=20)
+    result = run_here(host.spec(small_repo(tmp_path / "theirs"), agent, sandbox=few))
+    assert (result.outcome, result.code) == (Outcome.AGENT_FAILED, "resource-limit")
+    place = disk.folder / "verify"
+    place.mkdir()
+    spec = spec_of(place, project(check)).model_copy(update={"sandbox": few})
+    found = result_of(spec)
+    assert (found.code, found.gates) == ("resource-limit", ())
+
+
 def test_a_verification_without_room_says_so(disk: SmallDisk) -> None:
     place = disk.folder / "verify"
     place.mkdir()

@@ -73,6 +73,12 @@ class Footprint:
             self._look(now_s)
         return self.reason if self.is_over else None
 
+    def settled(self) -> str | None:
+        """Count it all at once, as often as it takes to be believed: for when the disk is full already."""
+        is_over = self.is_over or all(sum(_sizes(self._folders)) > self.most_bytes for _ in range(2))
+        self.is_over = is_over
+        return self.reason if is_over else None
+
     def _look(self, now_s: float) -> None:
         if self._walk is None:
             self._walk, self._sum = _sizes(self._folders), 0

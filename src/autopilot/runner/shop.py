@@ -44,6 +44,7 @@ class Shop:
     git: Git
     network: Git
     sandbox: Sandbox
+    footprint: Footprint
     stop: Callable[[], str | None]
     started_s: float
     tmp: Path
@@ -78,6 +79,7 @@ class Shop:
             ),
             network=Git(clock, scratch, timeout_s=limits.git_s, user_config=True, should_stop=stop),
             sandbox=open_sandbox(footprint.bounded(spec.sandbox), clock),
+            footprint=footprint,
             stop=stop,
             started_s=clock.monotonic_s(),
             tmp=short_name(spec.run_dir / TEMPORARY),

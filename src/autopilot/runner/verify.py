@@ -17,16 +17,18 @@ from autopilot.config.gitfault import GitError
 from autopilot.config.removal import remove_tree
 from autopilot.config.room import unusable
 from autopilot.config.shortage import FULL_CODES, full, shortage
+from autopilot.runner.failure import RunFailure
 from autopilot.runner.footprint import Footprint
 from autopilot.runner.gates.context import GateContext
 from autopilot.runner.gates.run import run_gates
 from autopilot.runner.policy import policy_of
+from autopilot.runner.sandbox.bounds import RESOURCE_LIMIT
 from autopilot.runner.sandbox.confinement import SandboxError
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.runner.stacks.registry import choose
 from autopilot.runner.stacks.tree import Tree
 from autopilot.schemas.errors import AutopilotError, ConfigError, ExitCode, TransientError
-from autopilot.schemas.run import VerifyResult, VerifySpec
+from autopilot.schemas.run import Outcome, VerifyResult, VerifySpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -85,8 +87,8 @@ def verify(
     """
     stack: Stack | None = None
     try:
-        sandbox, should_stop = _opened(spec, clock, should_stop)
-        git = _git(spec, clock, should_stop)
+        sandbox, footprint = _opened(spec, clock)
+        git = _git(spec, clock, should_stop := footprint.or_over(should_stop))
         base, head = (Tree.at(git, spec.repository, sha) for sha in (spec.base_sha, spec.head))
         policy = policy_of(base)
         stack = choose(base, policy)
@@ -114,7 +116,15 @@ def verify(
     try:
         return VerifyResult(head=spec.head, stack=stack.name, gates=run_gates(context), sandbox=sandbox.kind)
     except (TransientError, OSError) as exc:
-        return _impossible(spec, stack, exc)
+        return _impossible(spec, stack, _overgrown(footprint) or exc)
+
+
+def _overgrown(footprint: Footprint) -> RunFailure | None:
+    """Tell whether the disk is full of what the commit's own tests wrote."""
+    if (reason := footprint.settled()) is None:
+        return None
+    what = f"the folders of the verification took {reason}"
+    return RunFailure(Outcome.AGENT_FAILED, RESOURCE_LIMIT, what)
 
 
 def _impossible(spec: VerifySpec, stack: Stack | None, exc: AutopilotError | OSError) -> VerifyResult:
@@ -135,15 +145,13 @@ def _impossible(spec: VerifySpec, stack: Stack | None, exc: AutopilotError | OSE
     return VerifyResult(head=spec.head, stack=name, gates=(), error=exc.what, code=exc.code)
 
 
-def _opened(
-    spec: VerifySpec, clock: Clock, should_stop: Callable[[], str | None] | None
-) -> tuple[Sandbox, Callable[[], str | None]]:
-    """Make room and open the sandbox; give it, and whom to ask whether all has to end."""
+def _opened(spec: VerifySpec, clock: Clock) -> tuple[Sandbox, Footprint]:
+    """Make room and open the sandbox; give it, and what watches how much is taken."""
     _make_room(spec.workdir)
     footprint = Footprint.of(spec.sandbox, (spec.workdir,), clock)
     sandbox = open_sandbox(footprint.bounded(spec.sandbox), clock)
     sandbox.check()
-    return sandbox, footprint.or_over(should_stop)
+    return sandbox, footprint
 
 
 def _git(spec: VerifySpec, clock: Clock, should_stop: Callable[[], str | None] | None) -> Git:

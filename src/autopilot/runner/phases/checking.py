@@ -37,7 +37,7 @@ def check(shop: Shop, ready: Ready, *, head: str, round_no: int) -> tuple[GateRe
     checkout = shop.fresh_folder(name)
     check_out(shop.git, ready.judge.place, head, checkout)
     tree = Tree.at(shop.git, ready.judge.place, head)
-    with _removed_afterwards(checkout):
+    with _removed_afterwards(shop, checkout):
         records = run_gates(_context(shop, ready, head=tree, checkout=checkout, name=name))
     shop.go_on()
     return records
@@ -53,7 +53,7 @@ def measure(shop: Shop, ready: Ready) -> Baseline:
     """
     checkout = shop.fresh_folder("baseline")
     check_out(shop.git, shop.spec.repo.mirror, ready.base.sha, checkout)
-    with _removed_afterwards(checkout):
+    with _removed_afterwards(shop, checkout):
         context = _context(shop, ready, head=ready.base, checkout=checkout, name="baseline")
         baseline = measure_baseline(context)
     shop.go_on()
@@ -61,11 +61,15 @@ def measure(shop: Shop, ready: Ready) -> Baseline:
 
 
 @contextmanager
-def _removed_afterwards(checkout: Path) -> Iterator[None]:
-    """Give back the room that a check-out takes, also where there is none left; that is told first."""
+def _removed_afterwards(shop: Shop, checkout: Path) -> Iterator[None]:
+    """Give back the room that a check-out takes, also where there is none left.
+
+    Before that it is counted: a run that has filled the disk by more than it may is ended for that.
+    """
     try:
         yield
     except (TransientError, OSError):
+        shop.footprint.settled()
         with suppress(OSError):
             remove_tree(checkout)
         raise
