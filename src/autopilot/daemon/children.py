@@ -64,6 +64,7 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
     """Say how the runner of a spec is started; its agent's credential is in its environment."""
     from autopilot.runner.agents.registry import own_variables  # noqa: PLC0415 - an idle daemon needs no agent
 
+    renew_handed(shop.paths)
     base = environ.current()
     env = environ.agent_environment(
         base,
@@ -85,6 +86,7 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
 
 def publisher_launch(shop: Shop, spec: PublishSpec, spec_file: Path) -> Launch:
     """Say how the publisher of a spec is started; the forge's credential is within its reach alone."""
+    renew_handed(shop.paths)
     env = publisher_environment(spec.id, Errand.to_forge(spec.forge), passed=spec.env_pass)
     argv = _own_python("autopilot.publish", str(spec_file))
     argv, env = scope.apart(argv, env, key=spec.id, ours=environ.current(), most=_most(spec.sandbox))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from autopilot.config.atomic import make_folder, write_atomically
 from autopilot.config.paths import SPEC_FILE
 from autopilot.daemon import specs
-from autopilot.daemon.children import side_publisher
+from autopilot.daemon.children import renew_handed, side_publisher
 from autopilot.daemon.errand import Errand
 from autopilot.daemon.store import queries_runs, writes
 from autopilot.schemas.errors import StaleTransitionError
@@ -38,6 +38,7 @@ def launch(shop: Shop, repo: str, key: str, spec: PullStateSpec) -> Launch:
     make_folder(folder)
     spec.report.unlink(missing_ok=True)
     write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1).encode())
+    renew_handed(shop.paths)
     return side_publisher(
         "state",
         folder / SPEC_FILE,

@@ -16,6 +16,7 @@ from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.logs import logger
 from autopilot.config.paths import SPEC_FILE
 from autopilot.config.proc import SpawnError
+from autopilot.daemon.children import renew_handed
 from autopilot.daemon.decide import backoff_ms
 from autopilot.daemon.delivery import child, waiting
 from autopilot.daemon.store import deliveries
@@ -108,6 +109,7 @@ class Rounds:
             spec.report.unlink(missing_ok=True)
             spec_file = spec.report.with_name(SPEC_FILE)
             write_atomically(spec_file, spec.model_dump_json(indent=1).encode())
+            renew_handed(shop.paths)
             self._supervisor.start(child.launch(key, spec, spec_file))
         except (OSError, SpawnError) as error:
             _put_off(shop, under_way, "not-started", str(error))
