@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.paths import find_paths
 from autopilot.daemon.api import client
-from autopilot.schemas.errors import AutopilotError, TransientError
+from autopilot.schemas.errors import AutopilotError, ExitCode, TransientError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -101,7 +101,8 @@ def start_daemon(paths: Paths, env: Mapping[str, str], clock: Clock) -> Child:
     argv = [sys.executable, "-P", "-m", "autopilot.daemon.cli", "daemon", "run"]
     child = proc.spawn(argv, cwd=paths.state, env=_anywhere(env), output=log)
     try:
-        is_up = _wait(paths, lambda: child.poll() is not None)
+        # Refused, it found another in its place that somebody has just started: that one is awaited.
+        is_up = _wait(paths, lambda: child.poll() not in {None, ExitCode.REFUSED})
     except BaseException:
         proc.kill_tree(child.id, grace_s=GRACE_S, clock=clock)
         raise

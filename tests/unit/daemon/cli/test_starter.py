@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config import proc
+from autopilot.config.clock import SystemClock
 from autopilot.config.paths import Paths
 from autopilot.config.proc import ProcessId
 from autopilot.daemon.api import client
 from autopilot.daemon.cli import starter
-from autopilot.schemas.errors import TransientError
+from autopilot.schemas.errors import ExitCode, TransientError
 
 
 @pytest.fixture
@@ -99,6 +101,47 @@ def test_a_daemon_that_ends_before_it_is_asked_to_is_gone(
     monkeypatch.setattr(starter, "_running", lambda _paths: gone)
     paths = Paths(state=tmp_path, config_file=tmp_path / "config.toml", logs=tmp_path)
     assert starter.stop_daemon(paths) is True
+
+
+class Refused:
+    """A daemon that found another one in its place."""
+
+    id = ProcessId(1, 1)
+
+    def poll(self) -> int:
+        return ExitCode.REFUSED
+
+
+def start_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, statuses: Iterator[str]) -> object:
+    """Start one that is refused, while the other answers so; it is away once they are told."""
+
+    def call(*_args: object, **_named: object) -> Mapping[str, str]:
+        if not (status := next(statuses, "")):
+            raise client.DaemonAwayError("daemon-away", "no daemon listens", hint="autopilot on")
+        return {"status": status}
+
+    monkeypatch.setattr(starter, "WAIT_S", 0.2)
+    monkeypatch.setattr(starter, "POLL_S", 0.01)
+    monkeypatch.setattr(client, "call", call)
+    monkeypatch.setattr(proc, "spawn", lambda *_args, **_named: Refused())
+    monkeypatch.setattr(proc, "kill_tree", lambda *_args, **_named: None)
+    paths = Paths(state=tmp_path, config_file=tmp_path / "config.toml", logs=tmp_path)
+    return starter.start_daemon(paths, {}, SystemClock())
+
+
+def test_of_two_that_are_started_at_once_the_one_that_stays_is_awaited(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The other `on` said that no daemon came up, and did not turn on."""
+    assert start_one(monkeypatch, tmp_path, statuses=iter(["", "", "", "ok"]))
+
+
+def test_one_that_holds_the_place_and_never_answers_is_not_up(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with pytest.raises(TransientError) as caught:
+        start_one(monkeypatch, tmp_path, statuses=iter(()))
+    assert caught.value.code == "daemon-not-up"
 
 
 def test_a_daemon_that_drains_for_long_is_no_promise_of_a_night(
