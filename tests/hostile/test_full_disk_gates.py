@@ -1,8 +1,9 @@
-"""A disk that is full while a gate runs: nothing is said about the commit, and it is tried again by name."""
+"""A disk that is full while a gate or an agent runs says nothing of the work: it is tried again by name."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -45,6 +46,7 @@ FULL = {
     "and it says so": FILL + GREEN + "exit 0\n",
 }
 OPEN = SandboxSpec(kind="none")
+FEW = SandboxSpec(kind="none", disk_mib=20)
 
 
 def project(check: str) -> dict[str, str]:
@@ -130,18 +132,39 @@ def test_a_run_whose_gates_had_no_room_gives_its_ticket_back(disk: SmallDisk, tm
     assert "bytes free" in result.message
 
 
+@pytest.mark.parametrize(
+    ("code", "with_room"),
+    [(1, (Outcome.AGENT_FAILED, "agent-failed-unknown")), (0, (Outcome.NO_CHANGES, "no-changes"))],
+)
+def test_an_agent_that_failed_or_changed_nothing_without_room_is_tried_again(
+    disk: SmallDisk, tmp_path: Path, code: int, with_room: tuple[Outcome, str]
+) -> None:
+    theirs = small_repo(tmp_path / "theirs")
+    end: list[dict[str, object]] = [{"exit": code}]
+    room_for_the_result = "truncate -s -1M fill"
+    fills: list[dict[str, object]] = [{"run": ["sh", "-c", f'cd "$TMPDIR"; {FILL}{room_for_the_result}']}]
+    for name, steps, spec, ended in (
+        ("a", end, OPEN, with_room),
+        ("b", fills + end, OPEN, (Outcome.INFRASTRUCTURE, "disk-full")),
+        ("c", fills + end, FEW, (Outcome.AGENT_FAILED, "resource-limit")),
+    ):
+        host = Host(disk.folder / name)
+        result = run_here(host.spec(theirs, host.agent(steps), sandbox=spec))
+        assert (result.outcome, result.code) == ended, result.message
+        shutil.rmtree(disk.folder / name)
+
+
 @pytest.mark.parametrize("check", [FULL["to the end"], FULL["and it says so"]])
 def test_a_run_that_filled_the_disk_by_more_than_it_may_is_ended_for_that(
     disk: SmallDisk, tmp_path: Path, check: str
 ) -> None:
     host = Host(disk.folder / "state")
     steps: list[dict[str, object]] = [{"write": {"path": "check.sh", "text": check}}]
-    agent, few = host.agent(steps), SandboxSpec(kind="none", disk_mib=20)
-    result = run_here(host.spec(small_repo(tmp_path / "theirs"), agent, sandbox=few))
+    result = run_here(host.spec(small_repo(tmp_path / "theirs"), host.agent(steps), sandbox=FEW))
     assert (result.outcome, result.code) == (Outcome.AGENT_FAILED, "resource-limit")
     place = disk.folder / "verify"
     place.mkdir()
-    spec = spec_of(place, project(check)).model_copy(update={"sandbox": few})
+    spec = spec_of(place, project(check)).model_copy(update={"sandbox": FEW})
     found = result_of(spec)
     assert (found.code, found.gates) == ("resource-limit", ())
 

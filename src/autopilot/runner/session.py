@@ -61,6 +61,7 @@ def play(shop: Shop, order: Order, workspace: Workspace, guard: Sentry | None = 
         CeilingError: it was stopped because the run has spent what it may.
         ConfigError: its configuration cannot work.
         SandboxError: it was never started, for its sandbox did not come up.
+        TransientError: it failed, on a disk without room.
     """
     agent = new_agent(order.agent)
     command = guard.command if guard is not None else ()
@@ -201,6 +202,8 @@ class _Close:
         self.shop.notebook.take(report, guarded=guarded)
         self._tell_end(ended, report.code)
         if report.outcome is not None:
+            if report.outcome is Outcome.AGENT_FAILED:
+                self.shop.require_room(report.message)
             raise RunFailure(report.outcome, report.code, report.message, hint=report.hint)
         return report
 

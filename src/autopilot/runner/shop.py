@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.environ import child_environment
 from autopilot.config.git import FOREIGN_MEMORY_BYTES, Git
+from autopilot.config.shortage import refused, shortage
 from autopilot.runner.chronicle import Chronicle
 from autopilot.runner.failure import RunFailure
 from autopilot.runner.footprint import Footprint, is_about_disk
@@ -101,6 +102,22 @@ class Shop:
     def fresh_folder(self, name: str) -> Path:
         """Name a folder below the run's check-outs; it does not exist yet."""
         return self.spec.run_dir / "check" / name
+
+    def require_room(self, what: str) -> None:
+        """Let an agent's failure count only where it had room to write in.
+
+        Args:
+            what: what came to nothing.
+
+        Raises:
+            TransientError: `disk-full`. Before that the run's folders are counted: `stop` gives a reason if
+                they are what fills it.
+        """
+        folders = (self.spec.worktree, self.spec.run_dir)
+        short = shortage(folders) or refused(self.spec.run_dir)
+        if short is not None:
+            self.footprint.settled()
+            raise short.error(what)
 
     def left_s(self) -> float:
         """Seconds awake that the run may still take."""

@@ -136,8 +136,13 @@ def _prompt(shop: Shop, ready: Ready, baseline: Baseline, *, round_no: int, red:
 
 
 def _no_changes(shop: Shop) -> RunFailure:
-    """Say that the agent came to its end and its folder is as it was."""
+    """Say that the agent came to its end and its folder is as it was.
+
+    Raises:
+        TransientError: it had no room to change anything.
+    """
     shop.notebook.head = None
+    shop.require_room("the agent changed nothing")
     denials = shop.notebook.denials
     if denials:
         what = "the agent changed nothing: tools that it wanted were refused"
