@@ -162,6 +162,21 @@ def test_the_code_under_test_cannot_change_what_is_pushed(tmp_path: Path) -> Non
     assert branches(publication.remote)[BRANCH] == publication.head
 
 
+@pytest.mark.field_report("SEC-010")
+def test_what_lies_beside_the_programs_of_a_person_is_not_there_for_the_gates(tmp_path: Path) -> None:
+    """In the run the cell knew whose home it is; here it took its own for it, and showed all of ~/.local."""
+    ring = "$(dirname $(command -v own-tool))/../share/keyrings/login"
+    publication = with_check(tmp_path, f"cat {ring} && exit 9")
+    home = publication.root / "home"
+    for name in ("bin", "lib", "share/keyrings"):
+        (home / ".local" / name).mkdir(parents=True)
+    for name in ("bin/own-tool", "share/keyrings/login"):
+        (home / ".local" / name).write_text("#!/bin/sh\n")
+        (home / ".local" / name).chmod(0o755)
+    done = run_publisher(publication)
+    assert done.verdict["outcome"] == "pr-opened", done.verdict
+
+
 def test_modules_of_the_repository_do_not_run_inside_ours(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     trap = f"open({str(mark)!r}, 'w').close()\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from autopilot.runner.sandbox.missing import Missing
 from autopilot.runner.sandbox.registry import open_sandbox
 from autopilot.schemas.cell import SandboxSpec
 from autopilot.schemas.run import Outcome
+from tests.support.cells import locked_up
 from tests.support.cli import Cli
 from tests.support.repo_traps import write_script
 from tests.support.runs import OPEN, Host, events_of, run_here
@@ -121,3 +123,30 @@ def test_a_result_says_what_its_run_was_locked_up_in(host: Host, tmp_path: Path,
 def test_auto_that_became_a_weaker_kind_is_told_by_its_own_name(host: Host, tmp_path: Path) -> None:
     result = run_here(host.spec(small_repo(tmp_path / "theirs")))
     assert result.sandbox in {"landlock", "missing"}
+
+
+@pytest.mark.parametrize("name", ["person", "linked"])
+def test_a_compiler_of_the_persons_rustup_runs_and_their_keys_are_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """rustup looks below HOME, which is another inside; and a home has more than one name."""
+    home = tmp_path / name
+    (tmp_path / "linked").symlink_to("person")
+    for folder in (".rustup", ".cargo/bin", ".local/lib", ".local/share/keyrings"):
+        (tmp_path / "person" / folder).mkdir(parents=True)
+    write_script(home / ".rustup/compiler", "echo compiled")
+    write_script(home / ".cargo/bin/rustup", 'exec "${RUSTUP_HOME:-$HOME/.rustup}/compiler"')
+    (home / ".cargo/bin/cargo").symlink_to("rustup")
+    write_script(home / ".local/bin/tool", "")
+    (home / ".local/share/keyrings/login").write_text("key")
+    monkeypatch.setenv("HOME", str(home))
+    inside = tmp_path / "inside"
+    base = {"HOME": str(home), "PATH": f"{tmp_path}/linked/.local/bin:{home}/.cargo/bin:{os.defpath}"}
+    look = f"cargo; cat {tmp_path}/*/.local/share/keyrings/login 2>/dev/null"
+    locked_up(
+        inside,
+        ("sh", "-c", look),
+        open_sandbox(SandboxSpec(), SystemClock()),
+        env=environ.child_environment(base, home=inside),
+    )
+    assert inside.with_name("inside.log").read_text() == "compiled\n"

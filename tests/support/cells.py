@@ -35,8 +35,8 @@ def locked_up(folder: Path, argv: tuple[str, ...], sandbox: Sandbox, **rules: An
         sandbox,
         Confinement(cwd=folder, home=folder, writable=(folder,)),
         argv,
-        env={"PATH": os.defpath, "HOME": str(folder)},
         **{
+            "env": {"PATH": os.defpath, "HOME": str(folder)},
             "output": folder.with_name(f"{folder.name}.log"),
             "clock": SystemClock(),
             "wall_s": 60.0,

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config.tokens import holds_secret, is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 UNATTENDED: Mapping[str, str] = {"AUTOPILOT_UNATTENDED": "1", "MULTI_AGENT_UNATTENDED": "1"}
 # An agent's MCP toolkit, should one be started, opens listed addresses only and no package index.
@@ -37,6 +37,8 @@ _OF_A_SESSION = re.compile(
 )
 # What says where something is, or yes or no, or how much.
 _PLAIN = re.compile(r"(https?://[^@\s]*|[~.]?/[^\s]*|[A-Za-z][a-z]*|[0-9.]*)")
+RUSTUP: tuple[str, str] = ("RUSTUP_HOME", ".rustup")
+"""The variable by which rustup finds its compilers, and where they are below the HOME of their person."""
 _USUAL_FOLDERS = ("/opt/homebrew/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 
 
@@ -115,6 +117,22 @@ def agent_environment(
     return {**rest, **credentials, **UNATTENDED, **TOOLKIT, **(extra or {})}
 
 
+def verifier_environment(
+    base: Mapping[str, str] | None, *, passed: Iterable[str], extra: Mapping[str, str]
+) -> dict[str, str]:
+    """Build the environment of a process of ours that has gates run: as any child, with the person's HOME.
+
+    By that a sandbox knows whose home it must not show; what runs inside has another.
+    """
+    source = current() if base is None else base
+    return child_environment(source, home=home_of(source), passed=passed, extra=extra)
+
+
+def home_of(base: Mapping[str, str]) -> Path:
+    """Give the HOME of the person whose environment this is."""
+    return Path(base.get("HOME") or Path.home())
+
+
 def secrets_among(names: Iterable[str], environment: Mapping[str, str]) -> tuple[str, ...]:
     """Give the values of an agent's own variables that may be credentials.
 
@@ -146,9 +164,19 @@ def _build(
             for name, value in source.items()
             if _INHERITED.fullmatch(name) and refusal(name, value) is None
         },
+        **_compilers(source, home),
         **{name: source[name] for name in names if refusal(name, source[name], for_agent=for_agent) is None},
         "PATH": search_path(source),
         "HOME": str(home),
         **_FIXED,
         **(extra or {}),
     }
+
+
+def _compilers(source: Mapping[str, str], home: Path) -> dict[str, str]:
+    """Say where the person's rustup keeps its compilers, to a child of another HOME: it would find none."""
+    variable, folder = RUSTUP
+    given = source.get("HOME", "")
+    place = f"{given}/{folder}"
+    is_wanted = given.startswith("/") and given != str(home) and os.path.isdir(place)  # noqa: PTH112
+    return {variable: place} if is_wanted else {}

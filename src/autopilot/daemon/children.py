@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ, handed, installed
@@ -35,6 +34,7 @@ from autopilot.schemas.events import Event
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from autopilot.config.paths import Paths
     from autopilot.config.proc import ProcessId
@@ -68,7 +68,7 @@ def runner_launch(shop: Shop, spec: RunSpec) -> Launch:
     base = environ.current()
     env = environ.agent_environment(
         base,
-        home=_home(base),
+        home=environ.home_of(base),
         passed=spec.repo.env_pass,
         own=own_variables(spec.agent),
         extra={**_some(base, (*_NETWORK, *_SSH_KEYS)), **_own_code(), RUN_ID_VARIABLE: spec.run_id},
@@ -128,11 +128,11 @@ def side_publisher(
 
 
 def verification(
-    spec_file: Path, result_file: Path, *, home: Path, passed: Sequence[str], base: Mapping[str, str] | None
+    spec_file: Path, result_file: Path, *, passed: Sequence[str], base: Mapping[str, str] | None
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """Give command line and environment of a child that runs a commit's gates: no credential is in reach."""
     argv = _own_python("autopilot.runner", "verify", str(spec_file), str(result_file))
-    return argv, environ.child_environment(base, home=home, passed=passed, extra=_own_code())
+    return argv, environ.verifier_environment(base, passed=passed, extra=_own_code())
 
 
 def checkup_launch(key: str, report: Path) -> Launch:
@@ -159,7 +159,9 @@ def clean_up_launch(shop: Shop, key: str, what: str) -> Launch:
         argv=_own_python("autopilot.daemon.gc", what, *places),
         cwd=paths.state,
         env=environ.child_environment(
-            base, home=_home(base), extra={**environ.UNATTENDED, **_own_code(), RUN_ID_VARIABLE: key}
+            base,
+            home=environ.home_of(base),
+            extra={**environ.UNATTENDED, **_own_code(), RUN_ID_VARIABLE: key},
         ),
         output=paths.logs / CLEAN_UP_OUTPUT_FILE,
         order=side_order(
@@ -221,7 +223,7 @@ def publisher_environment(
     base = environ.current() if base is None else base
     return environ.child_environment(
         base,
-        home=_home(base),
+        home=environ.home_of(base),
         passed=passed,
         extra={
             **environ.UNATTENDED,
@@ -286,10 +288,6 @@ def _own_python(module: str, *arguments: str) -> tuple[str, ...]:
 def _own_code() -> dict[str, str]:
     """Let a child find the code we run, where that is a checkout; else notice where it is no more."""
     return {**own_code(), **installed.noted()}
-
-
-def _home(base: Mapping[str, str]) -> Path:
-    return Path(base.get("HOME") or Path.home())
 
 
 def _some(base: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:

@@ -205,3 +205,20 @@ def test_a_toolkit_that_an_agent_starts_is_told_to_be_strict_whatever_the_operat
     env = environ.agent_environment(base, home=tmp_path, passed=names, own=names)
     assert (env["MCP_TOOLKIT_URL_POLICY"], env["MCP_TOOLKIT_INDEX_DENY"]) == ("strict", "*")
     assert not set(names) & environ.child_environment(base, home=tmp_path).keys()
+
+
+def test_a_child_is_told_where_the_compilers_of_the_persons_rustup_are(tmp_path: Path) -> None:
+    """By its own HOME it found none, and no project of Rust could be tested."""
+    base = {"HOME": str(tmp_path)}
+    assert "RUSTUP_HOME" not in child(base)
+    (tmp_path / ".rustup").mkdir()
+    assert child(base)["RUSTUP_HOME"] == str(tmp_path / ".rustup")
+    assert child({**base, "RUSTUP_HOME": "/else"}, "RUSTUP_HOME")["RUSTUP_HOME"] == "/else"
+    assert "RUSTUP_HOME" not in child({"HOME": "."})
+    assert "RUSTUP_HOME" not in environ.child_environment(base, home=tmp_path), "it looks there by itself"
+
+
+def test_who_has_gates_run_knows_whose_home_it_is(tmp_path: Path) -> None:
+    built = environ.verifier_environment({"HOME": str(tmp_path), "FORGE": "x"}, passed=(), extra={"A": "b"})
+    assert (built["HOME"], built["A"], "FORGE" in built) == (str(tmp_path), "b", False)
+    assert environ.home_of({}) == Path.home()

@@ -71,7 +71,7 @@ def test_a_checkout_is_never_replaced_and_tells_its_children_nothing(
 
 
 def test_a_child_is_told_which_program_its_daemon_is(record: Path) -> None:
-    _, env = children.verification(record, record, home=record.parent, passed=(), base=None)
+    _, env = children.verification(record, record, passed=(), base=None)
     assert env["AUTOPILOT_PROGRAM"] == os.environ["AUTOPILOT_PROGRAM"]
 
 

@@ -226,3 +226,34 @@ def test_virtual_environments_that_name_each_other_come_to_an_end(home: Path, tm
         program(venv / "bin/python")
         (venv / "pyvenv.cfg").write_text(f"home = {named / 'bin'}\n")
     assert shown(home, one / "bin") == {one, other}
+
+
+@pytest.mark.parametrize(("told", "on_path"), [("link", "link"), ("real", "link"), ("link", "real")])
+def test_a_home_is_not_shown_under_its_other_name(tmp_path: Path, told: str, on_path: str) -> None:
+    """HOME was a link, or PATH went by one: all of the home was shown for the sake of its `bin`."""
+    for name in (".ssh", ".local/share/keyrings", ".local/lib", "lib"):
+        (tmp_path / "real" / name).mkdir(parents=True)
+    for folder in (".local/bin", "bin"):
+        program(tmp_path / "real" / folder / "tool")
+    (tmp_path / "link").symlink_to("real")
+    home = tmp_path / told
+    found = shown(home, tmp_path / on_path / ".local/bin", tmp_path / on_path / "bin")
+    kept = {tmp_path / name / folder for name in (on_path, "real") for folder in (".local/bin", "bin")}
+    assert found == kept
+    for name in ("link", "real", "link/.ssh", "real/.ssh/keys"):
+        assert not Toolchain(home).is_showable(tmp_path / name)
+
+
+def test_what_is_ours_is_not_shown_under_its_other_name(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "real/state").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("real")
+    for sealed, asked in (("link", "real"), ("real", "link")):
+        assert not Toolchain(home, (tmp_path / sealed / "state",)).is_showable(tmp_path / asked)
+
+
+def test_what_rustup_starts_is_shown_where_its_programs_are_on_path(home: Path) -> None:
+    (home / ".rustup").mkdir()
+    program(home / ".cargo/bin/cargo", link=Path("rustup"))
+    assert shown(home, home / ".cargo/bin") == {home / ".cargo/bin"}
+    program(home / ".cargo/bin/rustup")
+    assert shown(home, home / ".cargo/bin") == {home / ".cargo/bin", home / ".rustup"}

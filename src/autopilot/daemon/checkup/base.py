@@ -224,7 +224,7 @@ def _verified(repo: Repo, found: Base, scene: Scene, limit: Limit, *, work: Path
     spec_file, result_file = work / "spec.json", work / "result.json"
     spec_file.write_text(spec.model_dump_json(), encoding="utf-8")
     argv, env = children.verification(
-        spec_file, result_file, home=work / "home", passed=repo.env_pass, base=scene.runner.surroundings
+        spec_file, result_file, passed=repo.env_pass, base=scene.runner.surroundings
     )
     ended = proc.run(
         argv,

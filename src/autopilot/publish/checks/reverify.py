@@ -68,8 +68,6 @@ def _spawn(ctx: Context, folder: Path, result_file: Path) -> proc.Exit:
         kill_grace_s=ctx.spec.kill_grace_s,
     )
     spec.workdir.mkdir(mode=0o700)
-    home = folder / "home"
-    home.mkdir(mode=0o700)
     spec_file = folder / "spec.json"
     write_atomically(spec_file, spec.model_dump_json().encode())
     argv = (sys.executable, "-P", "-m", "autopilot.runner", "verify", str(spec_file), str(result_file))
@@ -77,7 +75,7 @@ def _spawn(ctx: Context, folder: Path, result_file: Path) -> proc.Exit:
     return proc.run(
         argv,
         cwd=folder,
-        env=environ.child_environment(None, home=home, passed=ctx.spec.env_pass, extra=ours),
+        env=environ.verifier_environment(None, passed=ctx.spec.env_pass, extra=ours),
         output=folder / "verify.log",
         clock=ctx.clock,
         wall_s=ctx.spec.gate_s * _GATE_COMMANDS + _MARGIN_S,

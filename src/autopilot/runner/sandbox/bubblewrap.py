@@ -168,7 +168,6 @@ class Bubblewrap:
 
     def _view(self, env: Mapping[str, str], confinement: Confinement) -> Iterator[str]:
         """Lay the view out, from the outside in: what comes later lies over what came before."""
-        home = (self.toolchain.home,) if self.toolchain.home else ()
         tools = (
             *self.toolchain.needed(env.get("PATH", ""), confinement.programs, inside=confinement.own),
             *self.readable,
@@ -176,13 +175,13 @@ class Bubblewrap:
         yield from _system()
         if not confinement.shares_network:
             yield from _own_name()
-        yield from _hidden((*self.masked, *home), system.FOLDERS)
+        yield from _hidden((*self.masked, *self.toolchain.homes), system.FOLDERS)
         yield from _OWN
         yield from self._in_memory()
         yield from _kernel()
         for place in (_PROCESSORS, *((_RESOLVER,) if confinement.shares_network else ()), *tools):
             yield from _shown(place)
-        yield from _hidden(self.toolchain.sealed, (*system.FOLDERS, *tools))
+        yield from _hidden(self.toolchain.closed, (*system.FOLDERS, *tools))
         sockets = (each for each in (confinement.outlet, confinement.guard_socket) if each)
         for place in (*confinement.readable, *sockets):
             # A link in what is shown already leads there by itself, and nothing can be laid over it.

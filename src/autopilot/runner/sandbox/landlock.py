@@ -76,8 +76,7 @@ class Landlock:
         return read_starter(ended, told, name="Landlock")
 
     def _rules(self, env: Mapping[str, str], confinement: Confinement) -> Mapping[str, object]:
-        home = (self.toolchain.home,) if self.toolchain.home else ()
-        hidden = (*self.masked, *home, *self.toolchain.sealed)
+        hidden = (*self.masked, *self.toolchain.homes, *self.toolchain.closed)
         tools = (
             *self.toolchain.needed(env.get("PATH", ""), confinement.programs, inside=confinement.own),
             *self.readable,

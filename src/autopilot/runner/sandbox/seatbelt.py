@@ -87,8 +87,9 @@ class Seatbelt:
         yield _rule("allow mach-lookup", "global-name", services)
         yield _rule("allow file-read*", "subpath", (*_SYSTEM, *tools, *self.readable))
         yield _rule("allow file-read* file-write-data file-ioctl", "literal", _DEVICES)
-        home = (self.toolchain.home,) if self.toolchain.home else ()
-        yield _rule("deny file-read* file-write*", "subpath", (*self._sealed(), *self._keys(home)))
+        yield _rule(
+            "deny file-read* file-write*", "subpath", (*self._sealed(), *self._keys(self.toolchain.homes))
+        )
         if confinement.readable:
             yield _rule("allow file-read*", "subpath", confinement.readable)
         yield _rule("allow file-read* file-write*", "subpath", confinement.writable)
@@ -103,7 +104,7 @@ class Seatbelt:
                 yield _rule("allow network-outbound", "remote ip", places)
 
     def _sealed(self) -> tuple[Path, ...]:
-        return self.toolchain.sealed or (Path("/nowhere"),)
+        return self.toolchain.closed or (Path("/nowhere"),)
 
     @staticmethod
     def _keys(home: Sequence[Path]) -> Iterator[Path]:

@@ -11,12 +11,13 @@ import os
 import re
 import stat
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import autopilot
+from autopilot.config.environ import RUSTUP
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.runner.sandbox.system import is_system
 
@@ -53,10 +54,20 @@ _SECRET = (
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """Finds what programs need. `sealed` is never shown, nor what holds it; `home` is the user's."""
+    """Finds what programs need. `sealed` is never shown, nor what holds it; `home` is the user's.
+
+    Each is meant under its real name too: a home may be a link, or lie behind one, as in Fedora Atomic.
+    """
 
     home: Path | None
     sealed: tuple[Path, ...] = ()
+    homes: tuple[Path, ...] = field(init=False)
+    closed: tuple[Path, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Look the real names up, once."""
+        object.__setattr__(self, "homes", _with_real_names((self.home,) if self.home else ()))
+        object.__setattr__(self, "closed", _with_real_names(self.sealed))
 
     def needed(
         self, path: str, programs: Iterable[str] = (), *, inside: Iterable[Path] = ()
@@ -76,20 +87,25 @@ class Toolchain:
             found.update(self._of_program(Path(program)))
         for entry in map(Path, path.split(os.pathsep)):
             if not any(step.is_relative_to(each) for step in _steps(entry) for each in foreign):
-                found.update(self._of_folder(entry))
+                found.update((*self._of_folder(entry), *self._compilers(entry)))
         return tuple(sorted(each for each in found if not is_system(each)))
 
     def is_showable(self, place: Path) -> bool:
-        """Tell whether a file or folder may be shown whole."""
-        here = f"{place}".rstrip("/")  # by words: each start asks this for hundreds of places
-        if any(_is_in(here, f"{each}") or _is_in(f"{each}", here) for each in self.sealed):
+        """Tell whether a file or folder may be shown whole: by the name that is given and by its real one."""
+        names = dict.fromkeys((f"{place}", os.path.realpath(place)))
+        return all(self._is_showable(name.rstrip("/")) for name in names)
+
+    def _is_showable(self, here: str) -> bool:
+        """Judge a name by its words: each start asks this for hundreds."""
+        if not here or any(_is_in(here, f"{each}") or _is_in(f"{each}", here) for each in self.closed):
             return False
-        if not here or self.home is None:
-            return bool(here)
-        kept = (f"{self.home}", *(f"{self.home}/{name}" for name in (*_SHARED, *_SECRET)))
-        if any(_is_in(each, here) for each in kept):
-            return False
-        return not any(_is_in(here, f"{self.home}/{name}") for name in _SECRET)
+        for home in self.homes:
+            kept = (f"{home}", *(f"{home}/{name}" for name in (*_SHARED, *_SECRET)))
+            if any(_is_in(each, here) for each in kept):
+                return False
+            if any(_is_in(here, f"{home}/{name}") for name in _SECRET):
+                return False
+        return True
 
     def _of_folder(self, folder: Path) -> Iterator[Path]:
         """Give what one entry of PATH needs; the system's own entries need nothing, its environments may."""
@@ -104,6 +120,12 @@ class Toolchain:
         yield from self._base_of(real)
         for link in islice(_listed(real, links=True), _MOST_LINKS):
             yield from self._of_program(link)
+
+    def _compilers(self, folder: Path) -> Iterator[Path]:
+        """Give where the person's rustup keeps what it starts, if a folder of PATH has one."""
+        place = self.home / RUSTUP[1] if self.home is not None and _is_there(folder / "rustup") else None
+        if place is not None and _is_there(place) and self.is_showable(place):
+            yield place
 
     def _of_program(self, program: Path) -> Iterator[Path]:
         """Give what a program needs: each link on the way to it, and the Python behind an environment."""
@@ -142,6 +164,10 @@ class Toolchain:
         first = next((each for each in choices if each and self.is_showable(each)), None)
         if first is not None and _is_there(first):
             yield first
+
+
+def _with_real_names(places: Iterable[Path]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys(name for each in places for name in (each, Path(os.path.realpath(each)))))
 
 
 def is_project(place: Path) -> bool:
