@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import base64
+import textwrap
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from autopilot.config.clock import SystemClock
+from autopilot.config.git import Git
+from autopilot.runner.leaks import leaks
 from autopilot.schemas.run import Outcome
-from tests.support.repos import Repo
+from tests.support.gitcmd import git
+from tests.support.repos import Repo, commit_files, init_bare
 from tests.support.runs import Host, run_here
 from tests.support.small_project import small_repo
 
@@ -21,6 +26,9 @@ WAYS = {
     "in base64, one further": base64.b64encode(f"ab{OWN}c".encode()).decode(),
     "in base64 for addresses": base64.urlsafe_b64encode(f"abc{OWN}".encode()).decode(),
     "in hexadecimal": OWN.encode().hex(),
+    "in hexadecimal, upper case": OWN.encode().hex().upper(),
+    "in base64, by lines": "\n  ".join(textwrap.wrap(base64.b64encode(OWN.encode()).decode(), 20)),
+    "in hexadecimal, by lines": "\r\n".join(textwrap.wrap(OWN.encode().hex(), 30)),
 }
 
 
@@ -71,3 +79,14 @@ def test_an_agent_that_takes_it_out_goes_on(host: Host, small: Repo, monkeypatch
     agent = host.agent(writes("env.md", OWN), writes("env.md", "none\n"))
     agent = agent.model_copy(update={"env_pass": ("MODEL_SIGN_IN",)})
     assert run_here(host.spec(small, agent)).outcome is Outcome.COMMITTED
+
+
+def test_a_link_that_leads_to_it_holds_it(tmp_path: Path) -> None:
+    """What a link holds is where it leads: no file was there to be looked into, and it was committed."""
+    repository = init_bare(tmp_path / "r.git")
+    base = commit_files(repository, "main", {"a.txt": "x"})
+    blob = git(repository, "hash-object", "-w", "--stdin", stdin=OWN.encode())
+    tree = git(repository, "mktree", stdin=f"120000 blob {blob}\tnotes\n".encode())
+    ours = Git(SystemClock(), scratch=tmp_path / "scratch")
+    assert "notes" in "".join(leaks(ours, repository, base=base, tree=tree, secrets=(OWN,)))
+    assert leaks(ours, repository, base=base, tree=tree, secrets=("another value 4711",)) == ()

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MAX_FILE_BYTES = 64 * 1024 * 1024  # the publisher refuses far smaller ones
 _MAX_NAMED = 5
 _PER_GROUP = 3
+_BLANKS = b" \t\r\n"
 
 
 def own_secrets(agent: AgentSpec) -> tuple[str, ...]:
@@ -33,7 +34,7 @@ def own_secrets(agent: AgentSpec) -> tuple[str, ...]:
 
 
 def leaks(git: Git, repository: Path, *, base: str, tree: str, secrets: Iterable[str]) -> tuple[str, ...]:
-    """Say which files of a tree hold one of these values, in their content or in their name.
+    """Say which files of a tree hold one of these values: in content, in name, or in where a link leads.
 
     Args:
         git: our git.
@@ -50,7 +51,7 @@ def leaks(git: Git, repository: Path, *, base: str, tree: str, secrets: Iterable
         return ()
     before, after = Tree.at(git, repository, base), Tree.at(git, repository, tree)
     new = [path for path, blob in after.blobs.items() if before.blobs.get(path) != blob]
-    contents = after.contents(new, max_bytes=MAX_FILE_BYTES)
+    contents = after.contents(new, max_bytes=MAX_FILE_BYTES, with_links=True)
     holding = {path for path, content in contents if _holds(content, needles)}
     found = [_shown(path, needles) for path in new if path in holding or _holds(os.fsencode(path), needles)]
     if not found:
@@ -61,7 +62,8 @@ def leaks(git: Git, repository: Path, *, base: str, tree: str, secrets: Iterable
 
 
 def _holds(data: bytes, needles: Collection[bytes]) -> bool:
-    return any(needle in data for needle in needles)
+    """Look at it as it is and without its blanks and line ends: `base64` and `xxd` break their lines."""
+    return any(needle in text for text in (data, data.translate(None, _BLANKS)) for needle in needles)
 
 
 def _shown(path: str, needles: Collection[bytes]) -> str:
@@ -73,7 +75,7 @@ def every_way(secret: str) -> Iterable[bytes]:
     """Write a value as it is usually written; in base64 it has three beginnings."""
     yield from ways_of(secret)
     raw = secret.encode("utf-8", "surrogatepass")
-    yield raw.hex().encode()
+    yield from (raw.hex().encode(), raw.hex().upper().encode())
     yield secret.encode("utf-16-le", "surrogatepass")
     for skipped in range(_PER_GROUP):
         whole = raw[skipped : skipped + (len(raw) - skipped) // _PER_GROUP * _PER_GROUP]

@@ -21,15 +21,17 @@ MAX_BLOB_BYTES = 1024 * 1024
 
 _HEAP_BYTES = 32 * 1024 * 1024
 _FILE_MODES = frozenset({"100644", "100755"})
+_LINK_MODE = "120000"
 
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """One tracked file: how git names its content, and whether it is a plain file."""
+    """One tracked file: how git names its content, and whether it is a plain file or a link."""
 
     oid: str
     size_bytes: int
     is_file: bool
+    is_link: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,36 +59,45 @@ class Tree:
 
     def read_many(self, paths: Iterable[str], *, max_bytes: int = MAX_BLOB_BYTES) -> dict[str, bytes]:
         """Give the contents of several plain files with one process; no file, or too large: missing."""
-        wanted = [(path, self.blobs[path]) for path in paths if self._is_readable(path, max_bytes)]
-        if not wanted:
-            return {}
-        names = "".join(f"{blob.oid}\n" for _, blob in wanted).encode()
-        out = self.git.run("cat-file", "--batch", git_dir=self.git_dir, stdin=names)
-        return dict(_batch_contents(out, [path for path, _ in wanted]))
+        return self._read([path for path in paths if self._is_readable(path, max_bytes)])
 
-    def contents(self, paths: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, bytes]]:
-        """Give the contents of any number of plain files, never much of them in memory at once."""
+    def contents(
+        self, paths: Iterable[str], *, max_bytes: int, with_links: bool = False
+    ) -> Iterator[tuple[str, bytes]]:
+        """Give the contents of any number of plain files, never much of them in memory at once.
+
+        With links, the content of one is where it leads.
+        """
         heap: list[str] = []
         room = _HEAP_BYTES
         for path in paths:
-            if self._is_readable(path, max_bytes):
+            if self._is_readable(path, max_bytes, with_links=with_links):
                 heap.append(path)
                 room -= self.blobs[path].size_bytes
             if room <= 0:
-                yield from self.read_many(heap, max_bytes=max_bytes).items()
+                yield from self._read(heap).items()
                 heap, room = [], _HEAP_BYTES
-        yield from self.read_many(heap, max_bytes=max_bytes).items()
+        yield from self._read(heap).items()
 
-    def _is_readable(self, path: str, max_bytes: int) -> bool:
+    def _is_readable(self, path: str, max_bytes: int, *, with_links: bool = False) -> bool:
         blob = self.blobs.get(path)
-        return blob is not None and blob.is_file and blob.size_bytes <= max_bytes
+        is_wanted = blob is not None and (blob.is_file or (with_links and blob.is_link))
+        return blob is not None and is_wanted and blob.size_bytes <= max_bytes
+
+    def _read(self, paths: list[str]) -> dict[str, bytes]:
+        if not paths:
+            return {}
+        names = "".join(f"{self.blobs[path].oid}\n" for path in paths).encode()
+        out = self.git.run("cat-file", "--batch", git_dir=self.git_dir, stdin=names)
+        return dict(_batch_contents(out, paths))
 
 
 def _entry(row: bytes) -> tuple[str, Blob]:
     facts, _, name = row.partition(b"\t")
     mode, _, oid, size = facts.decode("ascii").split()
     size_bytes = int(size) if size.isdigit() else 0
-    return os.fsdecode(name), Blob(oid=oid, size_bytes=size_bytes, is_file=mode in _FILE_MODES)
+    is_file, is_link = mode in _FILE_MODES, mode == _LINK_MODE
+    return os.fsdecode(name), Blob(oid=oid, size_bytes=size_bytes, is_file=is_file, is_link=is_link)
 
 
 def _batch_contents(out: bytes, paths: list[str]) -> Iterable[tuple[str, bytes]]:
