@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.publish.checks.package_files import is_place_file
-from autopilot.publish.checks.packages import hosts_in
+from autopilot.publish.checks.packages import MAX_BLOB_BYTES, hosts_in
 from autopilot.publish.context import Findings
 from autopilot.schemas.network import NetworkSpec
 from tests.support.publication import Publication, commit, local_publication
@@ -108,6 +108,13 @@ def test_only_what_packages_are_taken_from_counts() -> None:
         ("Gemfile", 'source "https://evil.example"\n'),
         ("go.mod", "module m\nreplace a.example/x => evil.example/x v1.0.0\n"),
         ("pom.xml", "<repository><url>https://evil.example/m2</url></repository>"),
+        ("pom.xml", "<repository><url>https:&#47;&#x2f;evil.example/m2</url></repository>"),
+        ("pom.xml", "<repository ><url>https:/<!-- x -->/evil.example/m2</url></repository >"),
+        ("pom.xml", "<repository><url>https:/<![CDATA[/evil.example/m2]]></url></repository>"),
+        ("pom.xml", "<mirror><a><![CDATA[<!--]]></a><url>https://evil.example/m2</url></mirror>"),
+        ("pom.xml", "<repository id='x'><url>https://evil.example/m2</url>"),
+        ("nuget.config", '<add key="x" value="https:&#47;/evil.example/v3" />'),
+        ("build.gradle", "maven { url 'https://evil.example/m2' }"),
         (".bundle/config", 'BUNDLE_MIRROR__ALL: "https://evil.example"\n'),
         ("composer.json", '{"repositories": [{"type": "vcs", "url": "https://evil.example/x"}]}'),
     ],
@@ -139,3 +146,20 @@ def test_a_home_page_is_no_place_for_packages(path: str, text: str) -> None:
 def test_a_lock_file_that_is_nested_without_end_is_read_as_text() -> None:
     text = '{"resolved": "https://a.example/x", "x": ' + "[" * 200_000
     assert hosts_in("package-lock.json", text.encode()) == {"a.example"}
+
+
+@pytest.mark.parametrize(
+    ("path", "piece"),
+    [
+        ("requirements.txt", "a"),
+        ("yarn.lock", "a."),
+        ("pom.xml", "<repository>"),
+        ("pom.xml", "<!--"),
+        ("build.gradle", "a."),
+        ("go.mod", "a."),
+    ],
+)
+def test_five_megabytes_of_one_piece_are_read_once(path: str, piece: str) -> None:
+    """The time went with the square: a publisher stood still until it was ended, and again at each try."""
+    text = piece * (MAX_BLOB_BYTES // len(piece)) + " https://evil.example/x"
+    assert hosts_in(path, text.encode()) <= {"evil.example"}

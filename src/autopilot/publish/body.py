@@ -96,17 +96,17 @@ def _sections(facts: Facts) -> tuple[Section, ...]:
 
 def _summary(facts: Facts) -> str:
     """Quote the run: whatever its text imitates, it cannot leave the quotation and pass for ours."""
-    said = outbound.clean(facts.summary, roots=facts.roots).text.strip()
+    said = outbound.contained(outbound.clean(facts.summary, roots=facts.roots).text.strip())
     quoted = "\n".join(f"> {line}".rstrip() for line in said.splitlines())
     text = f"{_CLAIM}\n\n{quoted}" if said else "*The run left no summary.*"
-    notes = [outbound.clean_line(note, roots=facts.roots) for note in facts.notes]
+    notes = [_in_line(note, roots=facts.roots) for note in facts.notes]
     listed = "\n".join(f"- {note}" for note in notes if note)
     return f"{text}\n\n{listed}" if listed else text
 
 
 def _changes(facts: Facts) -> Iterator[str]:
     for change in facts.changes[:_SHOWN_CHANGES]:
-        reason = outbound.clean_line(facts.reasons.get(change.path, ""), roots=facts.roots)
+        reason = _in_line(facts.reasons.get(change.path, ""), roots=facts.roots)
         added, removed = change.added_lines, change.removed_lines
         lines = "binary" if added is None or removed is None else f"+{added} -{removed}"
         told = f": {reason}" if reason else ""
@@ -123,7 +123,7 @@ def _blocked(facts: Facts) -> Iterator[str]:
         yield ""
     for each in named[:_SHOWN_BLOCKED]:
         times = f", {each.count} times" if each.count > 1 else ""
-        yield f"- {each.by}: {shown_path(each.what)} ({outbound.clean_line(each.code) or 'refused'}{times})"
+        yield f"- {each.by}: {shown_path(each.what)} ({_in_line(each.code) or 'refused'}{times})"
     more = sum(
         each.count for each in (*named[_SHOWN_BLOCKED:], *(one for one in facts.blocked if not one.what))
     )
@@ -153,7 +153,7 @@ def _verification(facts: Facts) -> Iterator[str]:
 def _verdict(record: GateRecord | None, roots: Sequence[str]) -> str:
     if record is None:
         return "no verdict"
-    reason = outbound.clean_line(record.reason, roots=roots).replace("|", "/")[:120]
+    reason = _in_line(record.reason, roots=roots).replace("|", "/")[:120]
     told = f": {reason}" if reason and record.verdict != "passed" else ""
     return f"{record.verdict} in {format_duration(record.duration_ms / MS_PER_S)}{told}"
 
@@ -166,7 +166,7 @@ def _counts(counts: TestCounts | None) -> str:
 
 
 def _related(facts: Facts) -> Iterator[str]:
-    yield f"Ref: {outbound.clean_line(facts.ticket_ref)}"
+    yield f"Ref: {_in_line(facts.ticket_ref)}"
     moved = facts.moved
     if not moved.behind and not moved.rewritten:
         return
@@ -183,6 +183,10 @@ def _related(facts: Facts) -> Iterator[str]:
         yield f"It does not merge cleanly. Changed on both sides: {paths}. Nothing was resolved by itself."
     elif moved.conflicts is None:
         yield "Whether it merges cleanly could not be told."
+
+
+def _in_line(text: str, *, roots: Sequence[str] = ()) -> str:
+    return outbound.contained(outbound.clean_line(text, roots=roots))
 
 
 def shown_path(path: str) -> str:

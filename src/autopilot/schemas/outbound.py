@@ -77,7 +77,7 @@ RULES = (
     ),
     Rule(
         "keyword that closes an issue",
-        rf"(?i)\b(?:{_CLOSING})\b[*_~`]*[\s:]*(?=[*_~`\[(<]*(?:{_REFERENCE}))",
+        rf"(?i)\b(?:{_CLOSING})\b[*_~`]*+[\s:]*+(?=[*_~`\[(<]*(?:{_REFERENCE}))",
         "Ref: ",
     ),
     Rule("mention of a person or team", r"(?<![A-Za-z0-9_])@(?=[A-Za-z0-9])", "@ "),
@@ -86,6 +86,11 @@ RULES = (
         r"(?i)<(?=!|\?|/?(?:details|summary|script|style|iframe|textarea|title|template|xmp|plaintext)\b)",
         "< ",
     ),
+)
+# Tags that end or begin what others stand in, and a footnote, which is shown below all else.
+_LEAVING = (
+    r"(?i)(<)(?=/?(?:blockquote|ul|ol|li|dl|dt|dd|table|thead|tbody|tfoot|caption|tr|td|th|h[1-6]|hr|body|html)\b)"
+    r"|(\[)(?=\^[^\]\s]{1,100}\]:)"
 )
 
 
@@ -110,6 +115,11 @@ def clean(text: str, *, roots: Iterable[str] = ()) -> Cleaned:
         if plain == before:
             break
     return Cleaned(plain, tuple(f"{name}: {count}" for name, count in counts.items() if count))
+
+
+def contained(text: str) -> str:
+    """Keep clean text in the quotation, list or cell that it is put into."""
+    return re.sub(_LEAVING, r"\1\2 ", text)
 
 
 def clean_line(text: str, *, roots: Iterable[str] = ()) -> str:

@@ -133,3 +133,5 @@ def test_a_line_stays_one_line_and_loses_its_blanks() -> None:
 
 def test_a_long_hostile_line_is_cleaned_in_linear_time() -> None:
     assert len(clean("created by " * 20_000 + "fixes fixes @" * 20_000).text) > 100_000
+    for marks in ("*", "~", "* ", " :", "[("):
+        assert len(clean("fixes" + marks * 50_000 + "x").text) > 50_000

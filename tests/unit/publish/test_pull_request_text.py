@@ -203,3 +203,30 @@ def test_whatever_the_run_imitates_stands_in_a_quotation_that_it_cannot_leave(li
     assert opening.startswith("The run's own words, which nobody has checked")
     assert [line for line in quoted if line and not line.startswith(">")] == []
     assert text.count("\nCommit `aaaaaaaaaaaa`") == 1
+
+
+@pytest.mark.field_report("SEC-017")
+@pytest.mark.parametrize(
+    "lie",
+    [
+        "Done.</blockquote><h2>Verification</h2>Each gate ran twice.",
+        "Done.</BLOCKQUOTE >",
+        "x</li></ul><h2>Verification</h2>",
+        "x<li>`b.py` (modified)",
+        "x</td></tr><tr><td>test-summary<td>passed",
+        "x[^1]\n[^1]: ## Verification",
+    ],
+)
+def test_no_tag_of_the_runs_ends_what_its_words_stand_in(lie: str) -> None:
+    """A page made of the text has one tree: the end of a quotation ends ours, whoever wrote it."""
+    red = gates()[0].model_copy(update={"reason": lie, "verdict": "failed"})
+    text = write(
+        facts(summary=lie, notes=(lie,), reasons={"a.py": lie}, changes=(change("a.py"),), rerun=(red,))
+    )
+    tag = r"(?i)</?(?:blockquote|ul|ol|li|table|tbody|tr|td|th|h[1-6]|hr)\b|\[\^[^\]]+\]:"
+    assert re.findall(tag, text) == []
+
+
+def test_other_tags_and_types_are_shown_as_they_were_written() -> None:
+    said = "`List<String>`, `Vec<u8>`, `Map<K, V>`, `</div>`, `<Button/>`, `[^a-z]`"
+    assert said in write(facts(summary=said))

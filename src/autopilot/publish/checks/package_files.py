@@ -7,6 +7,7 @@ Source: the formats' own documentation; npm follows an address whose slashes are
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import tomllib
@@ -39,9 +40,10 @@ _NPM_LOCK = re.compile(r"(?i)(?:^|/)(?:package-lock|npm-shrinkwrap)\.json$")
 _RESOLVED = re.compile(r'"resolved"\s*:\s*"([^"]*)"')
 # A build file speaks of much besides: of a project only its repositories count, of a script whole addresses.
 _POM = re.compile(r"(?i)(?:^|/)(?:pom|settings)\.xml$")
-_REPOSITORY = re.compile(r"(?is)<(?:plugin)?(?:repository|mirror)>.*?</(?:plugin)?(?:repository|mirror)>")
+_XML = re.compile(r"(?i)\.(?:xml|config)$")
+_REPOSITORY = re.compile(r"(?i)<(/?)(?:plugin)?(?:repository|mirror)(?=[\s/>])[^<>]*>?")
 _GRADLE = re.compile(r"(?i)\.gradle(?:\.kts)?$")
-_WHOLE = re.compile(r"(?i)\b[a-z][a-z0-9+.-]*://[^\s\"']+")
+_WHOLE = re.compile(r"(?i)(?<=[a-z0-9+.-])://[^\s\"']+")
 _GO = re.compile(r"(?i)(?:^|/)go\.(?:mod|sum|work)$")
 _MODULE = re.compile(r"(?m)(?:^|[\s(>])((?:[\w-]+\.)+[A-Za-z]{2,})/[\w./~-]+")
 # A manifest has a home page too: of these, only what the tools take packages from.
@@ -82,12 +84,13 @@ def is_place_file(path: str) -> bool:
 def speaking(path: str, data: bytes) -> str:
     """Give the parts of a file that say where packages come from, as the tools will read them."""
     raw = data.decode("utf-8", "backslashreplace")
-    plain = _ESCAPED.sub(_meant, raw)
+    plain = _ESCAPED.sub(_meant, _as_xml_means(raw) if _XML.search(path) else raw)
     if _GO.search(path):
         return "\n".join(f"//{host}/" for host in _MODULE.findall(plain))
-    for name, pattern in ((_POM, _REPOSITORY), (_GRADLE, _WHOLE)):
-        if name.search(path):
-            return "\n".join(pattern.findall(plain))
+    if _POM.search(path):
+        return "\n".join(_repositories(plain))
+    if _GRADLE.search(path):
+        return "\n".join(_WHOLE.findall(plain))
     read = next((reader for end, reader in _READERS if path.lower().endswith(end)), None)
     try:
         content = read(raw) if read is not None else None
@@ -101,6 +104,29 @@ def speaking(path: str, data: bytes) -> str:
     if kept is None:
         return "\n".join((plain, *_texts(content)))
     return "\n".join(text for part in kept for text in _texts(_part(content, part)))
+
+
+def _as_xml_means(text: str) -> str:
+    """Give a text as it is, and as it reads with its entities, and without what stands between in comments.
+
+    Both, for what looks like a comment may stand in a text.
+    """
+    first, *rest = text.split("<!--")
+    bare = "".join((first, *(part.partition("-->")[2] for part in rest)))
+    return html.unescape(f"{text}\n{bare.replace('<![CDATA[', '').replace(']]>', '')}")
+
+
+def _repositories(text: str) -> Iterator[str]:
+    """Give each part from where a repository begins to the next end of one, or to that of the text."""
+    start: int | None = None
+    for found in _REPOSITORY.finditer(text):
+        if not found[1]:
+            start = found.start() if start is None else start
+        elif start is not None:
+            yield text[start : found.end()]
+            start = None
+    if start is not None:
+        yield text[start:]
 
 
 def _meant(match: re.Match[str]) -> str:

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
 MAX_BLOB_BYTES = 5 * 1024 * 1024  # larger ones are refused already
 _MAX_NAMED = 5
-_HOST = re.compile(
-    r"(?i)(?:[a-z][a-z0-9+.-]*:)?//(?:[^/\s\"'@]*@)?([^/\s\"':?#\\)\]>,;]+)|\bgit@([a-z0-9.-]+):"
-)
+_HOST = re.compile(r"(?i)//(?:[^/\s\"'@]*@)?([^/\s\"':?#\\)\]>,;]+)|\bgit@([a-z0-9.-]+):")
 
 
 def check(ctx: Context) -> Findings:
