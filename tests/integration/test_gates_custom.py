@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config.removal import remove_tree
+from autopilot.runner.gates import collect
+from autopilot.runner.gates.run import run_gates
 from autopilot.schemas.gate import Verdict
-from tests.support.gate_runs import run_on
+from tests.support.gate_runs import bench, run_on
 
 GREEN = "<testsuite><testcase name='a'/><testcase name='b'/></testsuite>"
 RED = "<testsuite><testcase name='c'><failure/></testcase></testsuite>"
@@ -82,6 +85,47 @@ def test_a_report_that_is_no_plain_whole_file_counts_for_nothing(tmp_path: Path,
         assert verdict is Verdict.PASSED
     else:
         assert (verdict, code) == (Verdict.FAILED, "incomplete")
+
+
+DEEP = "import os\nfor _ in range(1200):\n    os.mkdir('d'); os.chdir('d')"
+
+
+@pytest.mark.field_report("VER-008")
+@pytest.mark.parametrize(
+    ("script", "pattern"),
+    [
+        ("mkdir out && ln -s $(printf %0300d 0) out/a.xml", "out/*.xml"),
+        ("mkdir out && ln -s $(printf %0300d 0) out/a.xml", "out/a.xml"),
+        ("ln -s $(printf %0300d 0) out", "out/*.xml"),
+        ("ln -s $(printf %0300d 0) other && mkdir out && cp green.xml out/a.xml", "*/a.xml"),
+        ("mkdir out && ln -s a.xml out/a.xml", "out/*.xml"),
+        (f'python3 -c "{DEEP}" && mkdir out && cp green.xml out/a.xml', "**/*.xml"),
+    ],
+)
+def test_a_tree_in_which_reports_cannot_be_looked_for_is_no_fault_of_ours(
+    tmp_path: Path, script: str, pattern: str
+) -> None:
+    files = {**policy(script, report=pattern), "green.xml": GREEN}
+    assert outcome(tmp_path, files) == (Verdict.FAILED, "incomplete")
+    remove_tree(tmp_path / "checkout")
+
+
+def test_what_was_there_before_is_no_report_of_this_run_where_nobody_could_look(tmp_path: Path) -> None:
+    """The tests take away what was in the way of the look, and show what was committed."""
+    here = bench(tmp_path, {**policy("rm -f out/b.xml", report="*/a.xml"), "out/a.xml": GREEN})
+    (here.checkout / "odd").symlink_to("0" * 300)
+    (record,) = [each for each in run_gates(here.context()) if each.gate == "test-summary"]
+    assert (record.verdict, record.code) == (Verdict.FAILED, "incomplete")
+
+
+def test_one_file_of_many_names_is_not_copied_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect, "MAX_BYTES", 5 * len(GREEN))
+    script = "mkdir out && cp green.xml out/0.xml && for n in {}; do ln out/0.xml out/$n.xml; done"
+    for names, verdict in (("1 2 3 4", Verdict.PASSED), ("1 2 3 4 5", Verdict.FAILED)):
+        files = {**policy(script.format(names), report="out/*.xml"), "green.xml": GREEN}
+        assert outcome(tmp_path / verdict, files)[0] is verdict
 
 
 def test_a_report_behind_a_link_out_of_the_checkout_counts_for_nothing(tmp_path: Path) -> None:

@@ -52,7 +52,8 @@ def test_a_policy_that_means_nothing_names_file_commit_key_and_the_nearest_key(
 
 
 @pytest.mark.parametrize(
-    "text", ["stack = ", "[commands", b"\xff\xfe", "\x00", "a = 1\na = 2\n", "x" * 1_100_000]
+    "text",
+    ["stack = ", "[commands", b"\xff\xfe", "\x00", "a = 1\na = 2\n", "x" * 1_100_000, "a = " + "[" * 50_000],
 )
 def test_a_policy_that_cannot_be_read_is_refused_and_not_taken_for_none(
     tmp_path: Path, text: str | bytes

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from autopilot.config.removal import remove_tree
+from autopilot.runner.lookover import obstacles
+from autopilot.runner.submodules import unsaved_repositories
 from autopilot.runner.tripwire import UserConfig, differences, fingerprint, local_path
 from tests.support import git_agents, repo_layouts
 from tests.support.desks import Desk, make_desk
@@ -174,3 +179,42 @@ def test_only_an_address_on_this_machine_has_a_clone_to_watch(desk: Desk, tmp_pa
     assert local_path("git@host:a/b.git") is None
     assert UserConfig.note(desk.host.git, str(tmp_path / "none")) is None
     assert UserConfig.note(desk.host.git, str(tmp_path)) is None
+
+
+@contextmanager
+def deep(folder: Path, depth: int = 1200) -> Iterator[None]:
+    """Folders in folders for the length of a block, more than Python calls itself."""
+    folder.mkdir(parents=True, exist_ok=True)
+    handle = os.open(folder, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=handle)
+        above, handle = handle, os.open("d", os.O_RDONLY, dir_fd=handle)
+        os.close(above)
+    Path(f"/proc/self/fd/{handle}/last").write_text("")
+    os.close(handle)
+    yield
+    remove_tree(folder)
+
+
+def test_folders_in_folders_without_end_are_looked_through_and_named(desk: Desk) -> None:
+    before = fingerprint(desk.workspace)
+    with deep(desk.workspace.admin / "hooks"):
+        (named,) = differences(before, fingerprint(desk.workspace))
+    assert named.endswith("/d/d/last")
+
+
+def test_a_link_to_what_no_file_can_be_called_is_named(desk: Desk) -> None:
+    before = fingerprint(desk.workspace)
+    (desk.workspace.admin / "hooks").symlink_to("0" * 300)
+    (desk.workspace.repository / "rr-cache").symlink_to("0" * 300)
+    assert differences(before, fingerprint(desk.workspace)) == ("repo.git/worktrees/T-1/hooks",)
+
+
+def test_folders_in_folders_of_a_repository_within_hold_nothing_up(desk: Desk) -> None:
+    for name in ("HEAD", "config"):
+        (desk.tree / "in/.git").mkdir(parents=True, exist_ok=True)
+        (desk.tree / "in/.git" / name).write_text("x")
+    with deep(desk.tree / "in/.git/refs"):
+        assert obstacles(desk.tree) == ()
+    with deep(desk.workspace.admin / "modules"):
+        assert unsaved_repositories(desk.judge) == []

@@ -51,6 +51,22 @@ def open_plain(path: Path) -> int:
     return descriptor
 
 
+def matching(root: Path, pattern: str) -> list[Path]:
+    """List what matches a pattern below a folder that somebody else fills.
+
+    Raises:
+        UnreadableError: it cannot be looked for: a link names what no file can be called, or folders lie too
+            deep.
+        ValueError: the pattern is none.
+    """
+    try:
+        return list(root.glob(pattern))
+    except OSError as exc:
+        raise UnreadableError(f"what matches {pattern!r} cannot be looked for: {exc.strerror}") from exc
+    except RecursionError as exc:
+        raise UnreadableError(f"what matches {pattern!r} cannot be looked for: too many folders") from exc
+
+
 def read_plain(path: Path, *, max_bytes: int) -> bytes:
     """Read a whole plain file.
 

@@ -120,13 +120,14 @@ def _named_in(path: str) -> str | None:
 
 def _entries_below(place: str, name: str) -> Iterator[tuple[str, os.stat_result]]:
     """Go through the files below a folder; links are not followed, and folders not given."""
-    if not os.path.lexists(os.path.join(place, name)):  # noqa: PTH118 - as above
-        return
-    for each, status in _entries(os.path.join(place, name)):  # noqa: PTH118
-        if stat.S_ISDIR(status.st_mode):
-            yield from _entries_below(place, f"{name}/{each}")
-        else:
-            yield f"{name}/{each}", status
+    folders = [name] if os.path.lexists(os.path.join(place, name)) else []  # noqa: PTH118 - as above
+    while folders:
+        folder = folders.pop()
+        for each, status in _entries(os.path.join(place, folder)):  # noqa: PTH118
+            if stat.S_ISDIR(status.st_mode):
+                folders.append(f"{folder}/{each}")
+            else:
+                yield f"{folder}/{each}", status
 
 
 def kind_of_odd(status: os.stat_result) -> str | None:

@@ -56,7 +56,7 @@ def policy_of(base: Tree) -> Policy:
         raise ConfigError("policy-unreadable", what, hint="commit a file of TOML: docs/policy.md")
     try:
         stated = tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as exc:
         hint = "mend it on the base branch: docs/policy.md"
         raise ConfigError("policy-unreadable", f"{where} is no TOML: {exc}", hint=hint) from exc
     try:

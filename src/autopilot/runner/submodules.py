@@ -71,24 +71,29 @@ def _repositories(repository: Path) -> Iterator[Path]:
     """Find where git keeps submodules: of each worktree and of the whole. Source: gitrepository-layout(5).
 
     A link is no such place: it may lead to everything that this machine has.
+
+    Raises:
+        OSError: a folder cannot be read.
     """
-
-    def refuse(error: OSError) -> None:
-        raise error
-
     worktrees = repository / "worktrees"
     tops = [each / "modules" for each in worktrees.iterdir()] if _is_folder(worktrees) else []
     for top in (*tops, repository / "modules"):
         if not _is_folder(top.parent) or not _is_folder(top):
             continue
-        for place, folders, files in os.walk(top, onerror=refuse):
-            if "HEAD" in files and "objects" in folders:
-                folders[:] = [name for name in folders if name == "modules"]
-                yield Path(place)
+        places = [top]
+        while places:
+            place = places.pop()
+            with os.scandir(place) as entries:
+                is_folder = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+            is_one = {"HEAD", "objects"} <= is_folder.keys()
+            below = [name for name in is_folder if is_folder[name] and (not is_one or name == "modules")]
+            places += (place / name for name in below)
+            if is_one:
+                yield place
 
 
 def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
+    return not path.is_symlink() and path.is_dir()
 
 
 def _submodules(judge: Judge) -> Iterator[tuple[bytes, str]]:

@@ -56,7 +56,7 @@ def fingerprint(workspace: Workspace) -> Mapping[str, str]:
     places.append(workspace.worktree / ".git")
     places += (each for name in _NO_LINKS if (each := workspace.repository / name).is_symlink())
     places += _other_worktrees(workspace)
-    folders = [each for name in _FOLDERS if (each := workspace.repository / name).is_dir()]
+    folders = [each for name in _FOLDERS if os.path.isdir(each := workspace.repository / name)]  # noqa: PTH112
     files = itertools.chain(folders, (file for place in places for file in _files(place)))
     prints = (
         (_shown(file, workspace), _digest(file)) for file, _ in zip(files, range(_MAX_FILES), strict=False)
@@ -139,10 +139,22 @@ def _bare(git: Git, config: Path) -> bytes | None:
 
 
 def _files(place: Path) -> Iterator[Path]:
-    if place.is_dir() and not place.is_symlink():
-        yield from (file for file in place.rglob("*") if file.is_symlink() or file.is_file())
-    elif place.is_symlink() or place.exists():
-        yield place
+    """Give a file, or the files below a folder, however deep; a folder that is closed to us is named too."""
+    if place.is_symlink() or not place.is_dir():
+        yield from (place,) if os.path.lexists(place) else ()
+        return
+    folders = [place]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(folder / entry.name)
+                    elif entry.is_symlink() or entry.is_file(follow_symlinks=False):
+                        yield folder / entry.name
+        except OSError:
+            yield folder
 
 
 def _other_worktrees(workspace: Workspace) -> list[Path]:

@@ -7,6 +7,7 @@ import pytest
 from autopilot.runner.agents.adapter import AgentReport, Ending
 from autopilot.runner.agents.claude import ClaudeAgent
 from autopilot.runner.agents.events import Acted, AgentEvent, Hopeless, Limited, Spent, Spoke, UsedTool
+from autopilot.runner.agents.questions import questions_in
 from autopilot.schemas.run import Outcome
 from tests.support.captures import Capture, capture
 
@@ -177,6 +178,10 @@ def test_questions_are_read_from_the_final_message_only() -> None:
     report, events = play(lines(early, {**RESULT, "result": asked}))
     assert report.questions == ("Which one, a or b?", "And when?")
     assert Spoke("AUTOPILOT-QUESTION: early") in events
+
+
+def test_a_question_is_found_behind_a_page_of_nothing_at_once() -> None:
+    assert questions_in("\n" * 300_000 + "> **AUTOPILOT-QUESTION:** Which?\n" + "> " * 300_000) == ("Which?",)
 
 
 def test_a_stream_becomes_words_tools_and_spend_in_order() -> None:

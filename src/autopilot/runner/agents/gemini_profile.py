@@ -6,6 +6,7 @@ Must not depend on anything in a worktree. Source: measured with 0.61.0, docs/de
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from typing import TYPE_CHECKING, Any
 
@@ -82,13 +83,13 @@ def configured_by(worktree: Path) -> str | None:
     JSON does so too.
     """
     variables = worktree / _THEIR_VARIABLES
-    if variables.exists() or variables.is_symlink():
+    if os.path.lexists(variables):
         return _THEIR_VARIABLES
     path = worktree / _THEIRS
     try:
         theirs = json.loads(read_plain(path, max_bytes=_MAX_THEIRS_BYTES))
     except UnreadableError:
-        return _THEIRS if path.exists() or path.is_symlink() else None
+        return _THEIRS if os.path.lexists(path) else None
     except (ValueError, RecursionError):
         return _THEIRS
     return None if isinstance(theirs, dict) and theirs.keys() <= _HARMLESS else _THEIRS

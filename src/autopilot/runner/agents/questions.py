@@ -13,7 +13,7 @@ QUESTION_PREFIX = "AUTOPILOT-QUESTION:"
 MAX_QUESTIONS = 10
 _MAX_QUESTION_CHARS = 2000
 # Agents decorate: a list dash, a quote mark or bold stars may stand before the prefix.
-_QUESTION = re.compile(rf"^[\s>*_\-#`]*{re.escape(QUESTION_PREFIX)}(.*)$", re.MULTILINE)
+_QUESTION = re.compile(rf"^(?:[^\S\n]|[>*_\-#`])*+{re.escape(QUESTION_PREFIX)}(.*)$", re.MULTILINE)
 
 
 def questions_in(final_text: str) -> tuple[str, ...]:

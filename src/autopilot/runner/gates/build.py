@@ -51,5 +51,5 @@ def _faults(plan: BuildCommand) -> tuple[str, ...] | str:
         return tuple(plan.faults(read_plain(plan.report)))
     except UnreadableError as exc:
         return str(exc)
-    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as exc:
         return f"it is not the report of our own check: {exc}"

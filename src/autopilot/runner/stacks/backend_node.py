@@ -6,11 +6,13 @@ Source: docs/decisions/0034.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autopilot.config.foreign_file import UnreadableError, matching
 from autopilot.runner.stacks import custom, node_facts
 from autopilot.runner.stacks.stack import BuildCommand, CannotRun, Command, NotNeeded, TestCommand
 from autopilot.runner.stacks.summary import node_summary
@@ -104,7 +106,8 @@ class _FileNames:
     checkout: Path
 
     def __call__(self, name: str) -> bool:
-        return Path(name).suffix in _SCRIPT_SUFFIXES and (self.checkout / name).is_file()
+        # Unlike Path, this takes any name: a test's may be longer than a file's can be.
+        return Path(name).suffix in _SCRIPT_SUFFIXES and os.path.isfile(self.checkout / name)  # noqa: PTH113
 
 
 def _node_test_at(argv: Sequence[str]) -> int:
@@ -139,8 +142,8 @@ def _matches(word: str, checkout: Path) -> list[str]:
     if word.startswith(("-", "/")) or not any(char in word for char in "*?["):
         return []
     try:
-        return sorted(path.relative_to(checkout).as_posix() for path in checkout.glob(word))
-    except ValueError:  # no pattern after all
+        return sorted(path.relative_to(checkout).as_posix() for path in matching(checkout, word))
+    except (ValueError, UnreadableError):  # no pattern after all, or node may look for itself
         return []
 
 

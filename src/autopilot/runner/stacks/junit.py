@@ -91,7 +91,8 @@ def parse_junit(content: bytes, *, is_container: Callable[[str], bool] = no_cont
         Counts of leaf tests and the ids of the red ones.
 
     Raises:
-        ReportError: it is empty, truncated, no JUnit XML, or declares a document type.
+        ReportError: it is empty, truncated, no JUnit XML, or declares a document type or an encoding that
+            is not known.
     """
     reader = _Reader(is_container)
     parser = expat.ParserCreate()
@@ -104,6 +105,8 @@ def parse_junit(content: bytes, *, is_container: Callable[[str], bool] = no_cont
         parser.Parse(b"", True)  # noqa: FBT003 - as above
     except expat.ExpatError as exc:
         raise ReportError(f"it is not whole XML: {exc}") from exc
+    except (LookupError, ValueError) as exc:  # the encoding that it names: expat asks Python for it
+        raise ReportError(f"its encoding cannot be read: {exc}") from exc
     return reader.finish()
 
 

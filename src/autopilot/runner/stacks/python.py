@@ -132,7 +132,8 @@ def interpreter(place: Place) -> str | None:
     is_tracked = any(path == ".venv" or path.startswith(".venv/") for path in place.head.blobs)
     if place.policy.commands.setup is not None and not is_tracked:
         made.append(place.checkout / ".venv" / "bin" / "python")
-    return next((str(path) for path in made if path.is_file()), place.which("python3"))
+    # Unlike Path, this takes a link to what no file can be called.
+    return next((str(path) for path in made if os.path.isfile(path)), place.which("python3"))  # noqa: PTH113
 
 
 def _no_python() -> CannotRun:

@@ -113,7 +113,7 @@ def _pytest_options(base: Tree) -> dict[str, Any] | None:
 def _toml_options(content: bytes | None) -> dict[str, Any] | None:
     try:
         tool = tomllib.loads((content or b"").decode()).get("tool", {})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         return None
     stated = tool.get("pytest") if isinstance(tool, dict) else None
     if not isinstance(stated, dict):

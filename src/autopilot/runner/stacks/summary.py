@@ -8,10 +8,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_PYTEST_LINE = re.compile(rb"^(?:=+ )?(.*(?:\d+ [a-z]+|no tests ran).*) in [\d.:]+ ?s?\b.*$", re.MULTILINE)
-_PYTEST_COUNT = re.compile(rb"(\d+) (passed|failed|errors?|xpassed)\b")
-_OWN_LINE = re.compile(rb"^autopilot: (\d+) executed, (\d+) red\s*$", re.MULTILINE)
-_NODE_COUNT = re.compile(rb"^(?:\xe2\x84\xb9|#) (tests|pass|fail|cancelled) (\d+)\s*$", re.MULTILINE)
+# Each is read once from its first byte on: a test may print a megabyte without a line end.
+_PYTEST_TIME = re.compile(rb" in [\d.:]+ ?s?\b")
+_PYTEST_SAYS = re.compile(rb"\d [a-z]|no tests ran")
+_PYTEST_COUNT = re.compile(rb"(?<!\d)(\d{1,9}) (passed|failed|errors?|xpassed)\b")
+_OWN_LINE = re.compile(rb"^autopilot: (\d{1,9}) executed, (\d{1,9}) red\s*$", re.MULTILINE)
+_NODE_COUNT = re.compile(rb"^(?:\xe2\x84\xb9|#) (tests|pass|fail|cancelled) (\d{1,9})\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,19 @@ class Summary:
 
 def pytest_summary(log: bytes) -> Summary | None:
     """Read the last line of the kind `2 failed, 3 passed in 0.12s`."""
-    lines = _PYTEST_LINE.findall(log)
-    if not lines:
+    said = next(filter(None, map(_said_by_pytest, reversed(log.split(b"\n")))), None)
+    if said is None:
         return None
-    counts = {name.rstrip(b"s"): int(number) for number, name in _PYTEST_COUNT.findall(lines[-1])}
+    counts = {name.rstrip(b"s"): int(number) for number, name in _PYTEST_COUNT.findall(said)}
     red = counts.get(b"failed", 0) + counts.get(b"error", 0)
     return Summary(red=red, executed=red + counts.get(b"passed", 0) + counts.get(b"xpassed", 0))
+
+
+def _said_by_pytest(line: bytes) -> bytes | None:
+    """Give what a summary says before the time that it took; None: the line is none."""
+    ends = [match.start() for match in _PYTEST_TIME.finditer(line)]
+    said = line[: ends[-1]] if ends else b""
+    return said if _PYTEST_SAYS.search(said) else None
 
 
 def unittest_summary(log: bytes) -> Summary | None:

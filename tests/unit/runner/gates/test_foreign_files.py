@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import socket
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from autopilot.config.removal import remove_tree
+from autopilot.runner.gates import build
 from autopilot.runner.gates.files import (
     UnreadableError,
     command_digest,
@@ -16,6 +18,8 @@ from autopilot.runner.gates.files import (
     log_end,
     read_plain,
 )
+from autopilot.runner.stacks import backend_node
+from autopilot.runner.stacks.stack import BuildCommand, Command
 
 
 def test_a_plain_file_is_read_whole_and_fingerprinted(tmp_path: Path) -> None:
@@ -104,3 +108,22 @@ def test_a_link_in_place_of_a_folder_is_removed_and_not_what_it_names(tmp_path: 
     remove_tree(link)
     assert kept.is_dir()
     assert not link.is_symlink()
+
+
+def test_a_test_may_be_called_what_no_file_can_be(tmp_path: Path) -> None:
+    """A test that passed and whose long name ends like that of a script broke the run."""
+    is_file = backend_node._FileNames(tmp_path)  # noqa: SLF001 - what the report is read with
+    (tmp_path / "a.test.js").write_text("")
+    assert is_file("a.test.js")
+    assert not is_file("reads " + "every one of them and " * 20 + "index.js")
+
+
+def test_a_pattern_of_a_script_that_cannot_be_looked_for_is_left_to_its_program(tmp_path: Path) -> None:
+    (tmp_path / "odd").symlink_to("0" * 300)
+    assert backend_node._matches("*/a.test.js", tmp_path) == []  # noqa: SLF001 - as above
+
+
+def test_the_report_of_our_own_check_may_be_nested_without_end(tmp_path: Path) -> None:
+    (tmp_path / "compile.json").write_text("[" * 100_000)
+    plan = BuildCommand(command=Command(("true",)), report=tmp_path / "compile.json", faults=json.loads)
+    assert "not the report" in str(build._faults(plan))  # noqa: SLF001 - what a hostile interpreter writes

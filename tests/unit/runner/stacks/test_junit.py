@@ -158,3 +158,10 @@ def test_counts_for_the_ledger_say_executed_and_name_what_is_red() -> None:
     counts = parse(case("a"), case("b", "<error/>"), case("c", "<skipped/>")).counts()
     assert (counts.executed, counts.passed, counts.errored, counts.skipped) == (2, 1, 1, 1)
     assert counts.failing_ids == ("t::b",)
+
+
+@pytest.mark.field_report("VER-008")
+@pytest.mark.parametrize("encoding", ["no-such", "gbk", "shift_jis", "undefined", "idna", "hex", "punycode"])
+def test_a_report_in_an_encoding_that_cannot_be_read_is_refused_and_breaks_nothing(encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?>{SUITE.format(case("a"))}'
+    assert "encoding" in refused(text.encode())

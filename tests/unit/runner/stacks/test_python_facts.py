@@ -93,6 +93,7 @@ def test_an_option_that_hides_the_report_or_the_summary_is_dropped(options: str)
         {},
         {"pyproject.toml": "not toml ["},
         {"pyproject.toml": b"\xff\xfe"},
+        {"pyproject.toml": "a = " + "[" * 50_000},
         {"pyproject.toml": "tool = 3\n"},
         {"pyproject.toml": "[tool]\npytest = 3\n"},
         {"pytest.ini": "addopts = -x\n"},

@@ -67,3 +67,20 @@ def test_the_counts_of_node_are_read_and_a_cancelled_test_is_red(mark: str) -> N
 )
 def test_a_node_run_that_never_ended_has_no_summary(log: bytes) -> None:
     assert node_summary(log) is None
+
+
+@pytest.mark.parametrize(
+    "piece", [b"1 a", b'{"id": 12 x, "name": "a in 3 b"},', b" in 1", b"1", b"1 passed "]
+)
+def test_a_megabyte_without_a_line_end_is_read_once(piece: bytes) -> None:
+    """A test that prints so is honest; the time went with the square, and the run stood still for an hour."""
+    log = piece * (1_000_000 // len(piece)) + b"\n=== 3 passed in 0.02s ===\n"
+    assert pytest_summary(log) == Summary(red=0, executed=3)
+
+
+@pytest.mark.parametrize("digits", [10, 5000])
+def test_a_count_that_no_program_reaches_is_none(digits: int) -> None:
+    number = b"1" * digits
+    assert pytest_summary(b"=== " + number + b" passed in 0.02s ===\n") == Summary(red=0, executed=0)
+    assert unittest_summary(b"autopilot: " + number + b" executed, 0 red\n") is None
+    assert node_summary(b"# tests " + number + b"\n# pass 1\n# fail 0\n") is None
