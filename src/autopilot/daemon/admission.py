@@ -182,20 +182,11 @@ def _breakers(demand: Demand) -> Hold | None:
 
 
 def _sign_in_tried(demand: Demand) -> Hold | None:
-    """Name who finds out whether a sign-in is accepted again: its other agents and runs wait for that."""
-    now_ms, account = demand.host.now_ms, demand.account
-    scopes = {f"agent:{name}" for name in account}
-    rows = [row for row in demand.host.facts.breakers if row.scope in scopes and breaker.is_sign_in(row)]
-    for row in rows:
-        if row.scope != f"agent:{demand.agent}" and (found := breaker_hold(row, now_ms)) is not None:
-            return found
-        until_ms = row.cooldown_until_ms or 0
-        runs = (live.attempt for live in demand.host.facts.running if live.attempt.agent in account)
-        trying = next((run.run_id for run in runs if run.started_ms >= until_ms), None)
-        if breaker.admits(row, now_ms) == "probe" and trying is not None:
-            cause = f"{trying} finds out whether the sign-in of {', '.join(account)} is accepted again"
-            return _hold(demand, "breaker-open", cause, "clears when that run ends", scope=row.scope)
-    return None
+    """Let the other agents of an account wait while its refused sign-in rests, or one run tries it."""
+    scopes = {f"agent:{name}" for name in demand.account if name != demand.agent}
+    rows = (row for row in demand.host.facts.breakers if row.scope in scopes and breaker.is_sign_in(row))
+    found = (breaker_hold(row, demand.host.now_ms) for row in rows)
+    return next((hold for hold in found if hold is not None), None)
 
 
 def _account_stagger(demand: Demand) -> Hold | None:

@@ -23,6 +23,9 @@ class HostDemand:
     now_ms: int
     facts: StoreFacts
     rules: Rules
+    charges: tuple[tuple[int, int], ...] = ()
+    """When (UTC epoch ms) each run of the last 24 hours ended and what it was charged, the oldest first;
+    looked at where the money is the reason."""
     schedule: windows.Schedule | None = None
     """None: at any hour."""
     free_disk_bytes: int | None = None
@@ -92,9 +95,7 @@ def _stop_percent(demand: HostDemand) -> Hold | None:
         f"{format_usd(spending.spent_micro_usd)} spent in 24 hours: {rules.stop_launching_percent} % of"
         f" {format_usd(rules.cost_ceiling_micro_usd)}"
     )
-    return _hold(
-        demand, "stop-percent", cause, "raise cost_ceiling_usd, or wait", clears_ms=_money_clears_ms(demand)
-    )
+    return _money_hold(demand, "stop-percent", cause)
 
 
 def _cost_ceiling(demand: HostDemand) -> Hold | None:
@@ -106,14 +107,19 @@ def _cost_ceiling(demand: HostDemand) -> Hold | None:
         f" {format_usd(spending.reserved_micro_usd)} reserved; one more run may cost"
         f" {format_usd(rules.run_ceiling_micro_usd)} of {format_usd(rules.cost_ceiling_micro_usd)}"
     )
-    return _hold(
-        demand, "cost-ceiling", cause, "raise cost_ceiling_usd, or wait", clears_ms=_money_clears_ms(demand)
-    )
+    return _money_hold(demand, "cost-ceiling", cause)
 
 
-def _money_clears_ms(demand: HostDemand) -> int | None:
-    oldest_ms = demand.facts.spending.oldest_settled_ms
-    return None if oldest_ms is None else oldest_ms + budget.ROLLING_MS
+def _money_hold(demand: HostDemand, name: str, cause: str) -> Hold:
+    """Say when one more run is allowed, which is rarely when the first charge is a day old."""
+    spending = demand.facts.spending
+    frees_ms = budget.frees_ms(spending, demand.charges, demand.rules)
+    is_live = spending.reserved_micro_usd > 0 or spending.live_spent_micro_usd > 0
+    if frees_ms is None and not is_live:
+        return _hold(demand, name, cause, "raise cost_ceiling_usd, or lower run_ceiling_usd: it never fits")
+    # After a clock was set ahead, a charge counts for longer than its stamp says.
+    clears_ms = frees_ms if frees_ms is not None and frees_ms > demand.now_ms else None
+    return _hold(demand, name, cause, "raise cost_ceiling_usd, or wait", clears_ms=clears_ms)
 
 
 def _host_breaker(demand: HostDemand) -> Hold | None:

@@ -68,6 +68,15 @@ def is_renewal_spent(breaker: Breaker, run_id: str) -> bool:
     return is_sign_in(breaker) and (breaker.probe_run_id == run_id or breaker.failures > 1)
 
 
+def of_its_account(production: Production) -> Production:
+    """Say what an attempt tells of another agent that signs in as its own does, for which it tried too.
+
+    Why else that agent produced nothing says nothing about whether the sign-in is accepted.
+    """
+    is_told = production.produced is not False or production.scope != "agent"
+    return production if is_told or production.failure_class == _SIGN_IN else Production(produced=None)
+
+
 def renewal_rest_ms(rules: Rules) -> int:
     """Give how long nothing starts after a credential was refused, before it is read again."""
     return min(_RENEWAL_MS, rules.breaker_cooldown_ms)

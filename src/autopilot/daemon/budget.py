@@ -5,10 +5,12 @@ The claim checks the same sums once more inside its transaction; this is what ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from autopilot.daemon.rules import Rules
     from autopilot.daemon.store.rows import Spending
     from autopilot.schemas.run import Usage
@@ -61,3 +63,24 @@ def stop_micro_usd(rules: Rules) -> int:
 def fits_ticket(spent_micro_usd: int, rules: Rules) -> bool:
     """Tell whether the ticket may still pay for one more run, over its whole life."""
     return spent_micro_usd + rules.run_ceiling_micro_usd <= rules.ticket_ceiling_micro_usd
+
+
+def allows(spending: Spending, rules: Rules) -> bool:
+    """Tell whether the day's money allows one more run."""
+    return is_below_stop(spending, rules) and fits_ceiling(spending, rules)
+
+
+def frees_ms(spending: Spending, charges: Iterable[tuple[int, int]], rules: Rules) -> int | None:
+    """Give the moment (UTC epoch ms) when enough is older than a day for one more run; None: never.
+
+    Args:
+        spending: of the last 24 hours, in micro-dollars.
+        charges: when (UTC epoch ms) each of these runs ended and what it was charged, the oldest first.
+        rules: the limits.
+    """
+    left = spending
+    for ended_ms, micro_usd in charges:
+        left = replace(left, settled_micro_usd=max(0, left.settled_micro_usd - micro_usd))
+        if allows(left, rules):
+            return ended_ms + ROLLING_MS
+    return None

@@ -29,7 +29,9 @@ def get_ready(shop: Shop, chosen: Demand) -> None:
 def start(shop: Shop, chosen: Demand, refused: list[Hold]) -> None:
     """Claim it and start its run; what refused the claim is added to the holds."""
     try:
-        claim = transitions.claim(shop.store, chosen.ticket, agent=chosen.agent, rules=shop.rules)
+        claim = transitions.claim(
+            shop.store, chosen.ticket, agent=chosen.agent, rules=shop.rules, account=chosen.account
+        )
     except StaleTransitionError as stale:
         if stale.code == transitions.CLOCK_SET:
             steps.follow(shop.store)

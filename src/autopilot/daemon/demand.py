@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import psutil
 
 from autopilot.config.clock import look_at_zone
+from autopilot.daemon import budget
 from autopilot.daemon.admission import PROBED, Demand, HostDemand, holds
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.store import queries_host, queries_runs, queries_tickets
@@ -39,10 +40,12 @@ def host_demand(
     probed: tuple[Hold, ...] = (),
 ) -> HostDemand:
     """Look at the store, the hours and the machine; `probed` is what a look over it has found."""
+    facts = queries_host.facts(conn, now_ms)
     return HostDemand(
         now_ms=now_ms,
-        facts=queries_host.facts(conn, now_ms),
+        facts=facts,
         rules=rules,
+        charges=() if budget.allows(facts.spending, rules) else queries_host.charges(conn, now_ms),
         schedule=schedule_of(settings),
         free_disk_bytes=_free_disk_bytes(state_dir),
         free_memory_bytes=psutil.virtual_memory().available,

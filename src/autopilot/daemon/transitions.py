@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.decide import RunReport
     from autopilot.daemon.rules import Rules
+    from autopilot.daemon.store.claims import Brakes
     from autopilot.daemon.store.engine import Store
     from autopilot.schemas.decision import RunDecision
     from autopilot.schemas.ticket import Ticket, TicketDraft
@@ -56,7 +57,9 @@ def enqueue(store: Store, draft: TicketDraft, *, repo: str, by: str = "operator"
     return in_one(store, lambda unit: insert_ticket(unit, draft, repo=repo, by=by))
 
 
-def claim(store: Store, seen: Ticket, *, agent: str, rules: Rules) -> Claim | ClaimRefused:
+def claim(
+    store: Store, seen: Ticket, *, agent: str, rules: Rules, account: Sequence[str] = ()
+) -> Claim | ClaimRefused:
     """Take a queued ticket for one run and reserve its money.
 
     The attempt is counted before any work begins, so that no crash can make it free.
@@ -66,6 +69,7 @@ def claim(store: Store, seen: Ticket, *, agent: str, rules: Rules) -> Claim | Cl
         seen: the ticket as it was seen.
         agent: the configured agent that will run it.
         rules: the limits that must hold at this moment, and the reservation.
+        account: the agents that sign in as this one does.
 
     Raises:
         StaleTransitionError: it changed since it was seen, or the clock was set in this very moment.
@@ -74,7 +78,8 @@ def claim(store: Store, seen: Ticket, *, agent: str, rules: Rules) -> Claim | Cl
     def work(unit: Unit) -> Claim:
         if steps.is_off(unit.conn, store.clock):
             raise StaleTransitionError(CLOCK_SET, "the clock was set: what was spent cannot be told yet")
-        return _claim(unit, seen, agent, rules)
+        brakes = check_brakes(unit, seen, agent, account)
+        return _claim(unit, seen, brakes, agent=agent, rules=rules)
 
     try:
         return in_one(store, work)
@@ -82,8 +87,7 @@ def claim(store: Store, seen: Ticket, *, agent: str, rules: Rules) -> Claim | Cl
         return refused.value
 
 
-def _claim(unit: Unit, seen: Ticket, agent: str, rules: Rules) -> Claim:
-    brakes = check_brakes(unit, seen, agent)
+def _claim(unit: Unit, seen: Ticket, brakes: Brakes, *, agent: str, rules: Rules) -> Claim:
     run_id = name_run(seen.id, seen.attempts + 1, unit.entropy.token(4))
     counted: dict[str, Any] = {
         "attempts": seen.attempts + 1,

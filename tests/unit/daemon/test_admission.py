@@ -54,7 +54,6 @@ SPENDING = Spending(
     reserved_micro_usd=0,
     live_spent_micro_usd=0,
     unknown_runs=0,
-    oldest_settled_ms=NOW - HOUR,
 )
 FACTS = StoreFacts(
     switch=SWITCH, spending=SPENDING, running=(), breakers=(), agent_windows=(), last_launch_ms=None
@@ -96,6 +95,13 @@ def with_money(**changes: object) -> Demand:
     return with_facts(spending=replace(SPENDING, **changes))  # type: ignore[arg-type]
 
 
+def charged(*usd: int, reserved: int = 0, ago_h: int = 4) -> Demand:
+    """Dollars of runs, of which the first ended so many hours ago and each an hour after the one before."""
+    charges = tuple((NOW - (ago_h - number) * HOUR, each * USD) for number, each in enumerate(usd))
+    spending = replace(SPENDING, settled_micro_usd=sum(usd) * USD, reserved_micro_usd=reserved * USD)
+    return replace(DEMAND, host=replace(HOST, facts=replace(FACTS, spending=spending), charges=charges))
+
+
 def window(resets_ms: int, probe: str | None = None) -> Demand:
     row = AgentWindow(
         agent="claude", since_ms=0, resets_ms=resets_ms, reason="5-hour limit", probe_run_id=probe
@@ -116,8 +122,11 @@ HELD = {
     "agent breaker": ("breaker-open", "agent:claude", with_breaker("agent:claude"), NOW + HOUR),
     "repo breaker": ("breaker-open", "repo:shop", with_breaker("repo:shop"), NOW + HOUR),
     "probe under way": ("breaker-open", "agent:claude", with_breaker("agent:claude", **HALF_OPEN), None),
-    "four fifths spent": ("stop-percent", "host", with_money(live_spent_micro_usd=20 * USD), NOW + 23 * HOUR),
-    "no room": ("cost-ceiling", "host", with_money(reserved_micro_usd=20 * USD + 1), NOW + 23 * HOUR),
+    "four fifths spent": ("stop-percent", "host", with_money(live_spent_micro_usd=20 * USD), None),
+    "no room": ("cost-ceiling", "host", with_money(reserved_micro_usd=20 * USD + 1), None),
+    "no room until the second": ("cost-ceiling", "host", charged(1, 17, 1, reserved=3), NOW + 21 * HOUR),
+    "spent by the second": ("stop-percent", "host", charged(0, 20), NOW + 21 * HOUR),
+    "the clock was set ahead": ("stop-percent", "host", charged(0, 20, ago_h=30), None),
     "disk": ("disk-low", "host", with_host(free_disk_bytes=5 * GIB - 1), None),
     "memory": ("memory-low", "host", with_host(free_memory_bytes=2 * GIB - 1), None),
     "load": ("load-high", "host", with_host(load_per_cpu=8.1), None),
@@ -178,6 +187,13 @@ def test_each_reason_is_a_hold_with_its_name_scope_cause_and_cure(
 @pytest.mark.parametrize("demand", FREE.values(), ids=FREE.keys())
 def test_what_is_no_reason_holds_nothing(demand: Demand) -> None:
     assert admission.verdict(demand) == Admit()
+
+
+def test_money_that_never_allows_a_run_is_not_waited_for() -> None:
+    demand = with_host(rules=Rules(run_ceiling_micro_usd=30 * USD))
+    (hold,) = (one for one in admission.holds(demand) if one.name == "cost-ceiling")
+    assert hold.clears_ms is None
+    assert "lower run_ceiling_usd" in hold.cure
 
 
 def test_every_hold_is_named_at_once_and_the_hosts_come_first() -> None:

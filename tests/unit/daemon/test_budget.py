@@ -20,7 +20,6 @@ def spending(*, settled: int = 0, reserved: int = 0, live: int = 0) -> Spending:
         reserved_micro_usd=reserved,
         live_spent_micro_usd=live,
         unknown_runs=0,
-        oldest_settled_ms=None,
     )
 
 

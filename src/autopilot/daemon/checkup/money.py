@@ -6,7 +6,6 @@ Must not change anything.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autopilot.daemon import budget
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.rules import Rules
     from autopilot.schemas.checkup import Check
 
-_NOTHING = Spending(
-    settled_micro_usd=0, reserved_micro_usd=0, live_spent_micro_usd=0, unknown_runs=0, oldest_settled_ms=None
-)
+_NOTHING = Spending(settled_micro_usd=0, reserved_micro_usd=0, live_spent_micro_usd=0, unknown_runs=0)
 _CURE = "raise cost_ceiling_usd, or wait: autopilot budget"
 
 
@@ -55,14 +52,14 @@ def today(spending: Spending, charges: Iterable[tuple[int, int]], rules: Rules, 
     seen = f"{spent} of {ceiling} spent in 24 hours"
     if spending.reserved_micro_usd:
         seen += f", {format_usd(spending.reserved_micro_usd)} reserved"
-    if _allows(spending, rules):
+    if budget.allows(spending, rules):
         left = rules.cost_ceiling_micro_usd - spending.committed_micro_usd
         return ok(
             "budget", f"{seen}; room for {left // rules.run_ceiling_micro_usd} more runs at their ceiling"
         )
     stop = format_usd(budget.stop_micro_usd(rules))
     needs = f"{seen}; a run may cost {format_usd(rules.run_ceiling_micro_usd)} and launching stops at {stop}"
-    frees_ms = frees(spending, charges, rules)
+    frees_ms = budget.frees_ms(spending, charges, rules)
     if frees_ms is None:
         return blocked(
             "budget", f"{needs}: it never fits", "raise cost_ceiling_usd, or lower run_ceiling_usd"
@@ -72,17 +69,3 @@ def today(spending: Spending, charges: Iterable[tuple[int, int]], rules: Rules, 
             "budget", f"{needs}: nothing can start before {iso_utc(frees_ms)}, after the night", _CURE
         )
     return warning("budget", f"{needs}: nothing starts before {iso_utc(frees_ms)}", _CURE)
-
-
-def frees(spending: Spending, charges: Iterable[tuple[int, int]], rules: Rules) -> int | None:
-    """Give the moment (UTC epoch ms) when enough is older than a day for one more run; None: never."""
-    left = spending
-    for ended_ms, micro_usd in charges:
-        left = replace(left, settled_micro_usd=max(0, left.settled_micro_usd - micro_usd))
-        if _allows(left, rules):
-            return ended_ms + budget.ROLLING_MS
-    return None
-
-
-def _allows(spending: Spending, rules: Rules) -> bool:
-    return budget.is_below_stop(spending, rules) and budget.fits_ceiling(spending, rules)

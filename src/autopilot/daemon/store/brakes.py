@@ -10,6 +10,7 @@ from sqlalchemy import bindparam, delete, insert, update
 from autopilot.daemon import breaker
 from autopilot.daemon.store import queries_host
 from autopilot.daemon.store.prepared import Prepared
+from autopilot.daemon.store.rows import Breaker
 from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS
 from autopilot.schemas.events import Event
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from autopilot.daemon.breaker import Production
     from autopilot.daemon.rules import Rules
-    from autopilot.daemon.store.rows import AgentWindow, Attempt, Breaker
+    from autopilot.daemon.store.rows import AgentWindow, Attempt
     from autopilot.daemon.store.unit import Unit
 
 _BREAKER = Prepared(lambda: update(BREAKERS).where(BREAKERS.c.scope == bindparam("seen_scope")))
@@ -48,10 +49,14 @@ def drop_window(conn: Connection, agent: str) -> None:
 
 
 def judge_breakers(unit: Unit, attempt: Attempt, production: Production, rules: Rules) -> None:
-    """Tell the three breakers of a run how it ended."""
+    """Tell the three breakers of a run how it ended, and those of its account that it was the probe of."""
     scopes = breaker.scope_names(agent=attempt.agent, repo=attempt.repo)
-    for before in queries_host.breakers_of(unit.conn, scopes):
-        after = breaker.after_attempt(before, attempt.run_id, production, now_ms=unit.now_ms, rules=rules)
+    known = {row.scope: row for row in queries_host.breakers(unit.conn)}
+    own = [known.get(scope, Breaker(scope=scope)) for scope in scopes]
+    probed = [row for row in known.values() if row.probe_run_id == attempt.run_id]
+    for before in (*own, *(row for row in probed if row.scope not in scopes)):
+        told = production if before.scope in scopes else breaker.of_its_account(production)
+        after = breaker.after_attempt(before, attempt.run_id, told, now_ms=unit.now_ms, rules=rules)
         if after == before:
             continue
         keep_breaker(unit.conn, after)

@@ -21,7 +21,7 @@ from autopilot.schemas.errors import AutopilotError, InvariantError
 from autopilot.schemas.events import Event
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from sqlalchemy import ColumnElement, Select
 
@@ -77,8 +77,14 @@ class RefusedClaim(AutopilotError):
         self.value = ClaimRefused(hold, scope, cause)
 
 
-def check_brakes(unit: Unit, seen: Ticket, agent: str) -> Brakes:
+def check_brakes(unit: Unit, seen: Ticket, agent: str, account: Sequence[str]) -> Brakes:
     """Look whether switch, breakers and the agent's usage window let a run start.
+
+    Args:
+        unit: the transaction.
+        seen: the ticket.
+        agent: who would work on it.
+        account: the agents that sign in as it does: whose refused sign-in this run would try.
 
     Returns:
         The breakers and the window that this run would be the one probe of.
@@ -89,7 +95,11 @@ def check_brakes(unit: Unit, seen: Ticket, agent: str) -> Brakes:
     if not queries_host.switch(unit.conn, is_locking=True).may_launch(unit.now_ms):
         raise RefusedClaim("switch-off", breaker.HOST, "the switch stands at off")
     probes = []
-    for row in queries_host.breakers_of(unit.conn, breaker.scope_names(agent=agent, repo=seen.repo)):
+    scopes = breaker.scope_names(agent=agent, repo=seen.repo)
+    others = {f"agent:{name}" for name in account}.difference(scopes)
+    refused = [row for row in queries_host.breakers(unit.conn) if row.scope in others] if others else []
+    own = queries_host.breakers_of(unit.conn, scopes)
+    for row in (*own, *filter(breaker.is_sign_in, refused)):
         match breaker.admits(row, unit.now_ms):
             case "refused":
                 raise RefusedClaim("breaker-open", row.scope, f"the breaker of {row.scope} is {row.state}")

@@ -93,8 +93,7 @@ def promised_sum() -> ColumnElement[int]:
 def _spending() -> Select[Any]:
     """Build the sums of what has ended and of what is live: a row each, and together one."""
     unknown = case((ATTEMPTS.c.spend_known, literal_column("0")), else_=literal_column("1"))
-    oldest = func.min(ATTEMPTS.c.finished_ms).label("oldest")
-    sums = (_spent().label("settled"), func.coalesce(func.sum(unknown), 0).label("unknown"), oldest)
+    sums = (_spent().label("settled"), func.coalesce(func.sum(unknown), 0).label("unknown"))
     settled = select(*sums).where(_is_recent()).subquery()
     live = select(_promised().label("reserved"), _spent().label("spent")).where(IS_LIVE_RUN).subquery()
     return select(settled, live).join_from(settled, live, true())
@@ -193,5 +192,4 @@ def spending(conn: Connection, now_ms: int) -> Spending:
         reserved_micro_usd=row["reserved"],
         live_spent_micro_usd=row["spent"],
         unknown_runs=row["unknown"],
-        oldest_settled_ms=row["oldest"],
     )

@@ -194,8 +194,6 @@ class Spending:
     live_spent_micro_usd: int
     unknown_runs: int
     """Settled runs whose agent never told its cost and that were charged their reservation."""
-    oldest_settled_ms: int | None
-    """When the earliest run that still counts ended: 24 hours later it counts no more."""
 
     @property
     def committed_micro_usd(self) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from autopilot.daemon.checkup.money import frees, today
+from autopilot.daemon.budget import frees_ms
+from autopilot.daemon.checkup.money import today
 from autopilot.daemon.rules import Rules
 from autopilot.daemon.store.rows import Spending
 from autopilot.schemas.units import iso_utc
@@ -21,7 +22,6 @@ def spending(settled: int, *, reserved: int = 0, live: int = 0) -> Spending:
         reserved_micro_usd=reserved * USD,
         live_spent_micro_usd=live * USD,
         unknown_runs=0,
-        oldest_settled_ms=None,
     )
 
 
@@ -65,4 +65,4 @@ def test_reservations_count_against_the_ceiling() -> None:
 def test_it_frees_when_enough_is_a_day_old_and_not_with_the_first_cent(
     charges: list[tuple[int, int]], freed_by: int
 ) -> None:
-    assert frees(spending(22), charges, RULES) == freed_by + DAY_MS
+    assert frees_ms(spending(22), charges, RULES) == freed_by + DAY_MS
