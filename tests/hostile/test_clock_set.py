@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from autopilot.daemon.desk import turn_off
 from autopilot.daemon.inbox import Spent, StopAsked, Woken
 from autopilot.daemon.store import queries_host, steps, writes
 from autopilot.schemas.errors import ExitCode, TransientError
@@ -246,3 +247,20 @@ def test_a_clock_that_was_a_year_ahead_for_a_while_does_not_end_the_digests(host
         host.look()
     days = {path.stem for path in host.stage.paths.digests.glob("*.md")}
     assert {"2026-01-03", "2026-01-04", "2026-01-05"} <= days
+
+
+@pytest.mark.parametrize("seconds", JUMPS)
+def test_what_may_finish_for_ten_minutes_is_stopped_after_ten_whatever_the_clock_is_set_to(
+    host: Host, seconds: int
+) -> None:
+    queue.add(host.stage.store)
+    host.look()
+    watch = host.stage.supervisor.watch(host.stage.claim_of("T-1").attempt.run_id)
+    turn_off(host.stage.desk(), mode="drain", drain_s=600.0)
+    host.clock.advance(60)
+    host.clock.jump_wall(seconds)
+    host.look()
+    assert watch.stops == []
+    host.clock.advance(600)
+    host.look()
+    assert watch.stops == ["switched off"]

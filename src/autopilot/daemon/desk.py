@@ -15,7 +15,7 @@ from autopilot.config.nearest import nearest
 from autopilot.daemon import acts, arming, remains, transitions
 from autopilot.daemon.phase_spend import of_run
 from autopilot.daemon.results import sandbox_of
-from autopilot.daemon.store import queries_runs, queries_tickets, writes
+from autopilot.daemon.store import queries_runs, queries_tickets, steps, writes
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.cell import weakness
 from autopilot.schemas.errors import ConfigError, RefusedError, TicketError
@@ -211,6 +211,7 @@ def turn_off(
     """Let no run start; running ones finish, finish within `drain_s` seconds, or stop now."""
     drain_until_ms = None
     if mode == "drain":
+        steps.follow(desk.store)  # or a clock that was set just before would move what is said by it
         drain_until_ms = desk.clock.now_ms() + round((drain_s or 0.0) * MS_PER_S)
     switch = writes.turn_off(desk.store, by=by, mode=mode, drain_until_ms=drain_until_ms)
     return {"switch": asdict(switch)}

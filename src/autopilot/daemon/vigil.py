@@ -78,12 +78,12 @@ class Vigil:
         is_wanted = switch.is_on and not is_over and shop.settings.awake.enabled
         if is_wanted != self._is_wanted:
             self._follow(self._keeper, shop, is_wanted=is_wanted)
-        elif self._ask_ms is not None and now_ms >= self._ask_ms:
+        elif self._ask_ms is not None and _is_due(self._ask_ms, now_ms):
             if self._is_kept == is_wanted:
                 self._tell(self._keeper, shop)
             else:
                 self._follow(self._keeper, shop, is_wanted=is_wanted)
-        elif is_wanted and self._ask_ms is None and now_ms >= self._look_ms:
+        elif is_wanted and self._ask_ms is None and _is_due(self._look_ms, now_ms):
             self._look(self._keeper, shop)
         if self._owes_forgetting:
             nights.forget_lock(shop.store, NIGHT)
@@ -155,6 +155,11 @@ def _keep(keeper: Wakeful, *, is_wanted: bool) -> AutopilotError | None:
         logger("daemon").warning(Event.AWAKE_UNAVAILABLE, key=NIGHT, reason=error.code, detail=error.what)
         return error
     return None
+
+
+def _is_due(at_ms: int, now_ms: int) -> bool:
+    """Tell whether it is time to look; a clock that was set back must not put that off."""
+    return not 0 < at_ms - now_ms <= _ASK_MS
 
 
 def _lack(keeper: Wakeful) -> tuple[str, str]:

@@ -159,3 +159,20 @@ def test_a_lid_that_is_refused_is_told_although_the_night_is_held(
     look(vigil, stage, seconds=900)
     assert kept(stage) == {"night": ("launchd" if is_service else "logind", "awake-lid-refused")}
     assert len(locks.taken) == 1
+
+
+@pytest.mark.parametrize("by_s", [-3 * 3600, 3 * 3600])
+def test_a_lock_that_is_lost_after_the_clock_was_set_is_taken_again_as_soon_as_ever(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, by_s: int
+) -> None:
+    locks = Locks(monkeypatch)
+    vigil = Vigil(OwnLock(lambda: more_than_sleep(stage.shop.settings)))
+    writes.turn_on(stage.store, by="test")
+    vigil(stage.shop)
+    stage.clock.jump_wall(by_s)
+    look(vigil, stage, seconds=30)
+    assert kept(stage) == {"night": ("logind", "")}, "it is told soon, whatever the clock shows"
+    stage.clock.jump_wall(by_s)
+    locks.ended.add(1)
+    look(vigil, stage, seconds=60)
+    assert locks.held == [awake.More()]

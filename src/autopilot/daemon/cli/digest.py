@@ -26,7 +26,8 @@ def run(args: argparse.Namespace) -> ExitCode:
 
     with door.open_desk() as desk:
         since_ms = desk.clock.now_ms() - round(seconds(args.since, "--since") * 1000)
-        night = gather.night(desk, since_ms=since_ms, trouble=_trouble(desk.clock.now_ms()))
+        trouble, is_served = _daemon(desk.clock.now_ms())
+        night = gather.night(desk, since_ms=since_ms, trouble=trouble, is_served=is_served)
     if args.json:
         console.say_json(render.as_json(night))
     else:
@@ -34,12 +35,13 @@ def run(args: argparse.Namespace) -> ExitCode:
     return ExitCode.OK
 
 
-def _trouble(now_ms: int) -> Trouble | None:
-    """Ask the daemon what its ticks fail at; that it does not answer is no less."""
+def _daemon(now_ms: int) -> tuple[Trouble | None, bool]:
+    """Ask the daemon what its ticks fail at, that it does not answer is no less; and whether there is one."""
     from autopilot.daemon.trouble import Trouble
 
     try:
-        found = shape.trouble_of(door.health())
+        health = door.health()
     except AutopilotError as error:
-        return Trouble(now_ms, 1, error.what, error.hint)
-    return None if found is None else Trouble(**found)
+        return Trouble(now_ms, 1, error.what, error.hint), True
+    found = shape.trouble_of(health)
+    return None if found is None else Trouble(**found), health is not None

@@ -73,8 +73,8 @@ def write(
     return target
 
 
-def night(desk: Desk, *, since_ms: int, trouble: Trouble | None = None) -> Night:
-    """Read everything the digest says, in one snapshot of the queue."""
+def night(desk: Desk, *, since_ms: int, trouble: Trouble | None = None, is_served: bool = True) -> Night:
+    """Read everything the digest says, in one snapshot of the queue; `is_served`: a daemon runs."""
     now_ms = desk.clock.now_ms()
     with desk.store.read() as conn:
         is_lately = since_ms >= now_ms - 2 * DAY_MS  # further back, moves may be cleared away
@@ -105,6 +105,7 @@ def night(desk: Desk, *, since_ms: int, trouble: Trouble | None = None) -> Night
                 (ticket, draft.pr_url or draft.branch) for ticket, draft in queries_runs.stray_drafts(conn)
             ),
             trouble=trouble,
+            is_served=is_served,
             forced=_forced(desk, since_ms=since_ms, is_on=queries_host.switch(conn).is_on),
             sandbox=desk.settings.sandbox.kind,
             sandboxes=_sandboxes(conn, desk.paths, now_ms, sorted_by),

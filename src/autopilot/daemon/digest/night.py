@@ -90,6 +90,8 @@ class Night:
     """Tickets that were cancelled or failed, and where a draft of each is open still."""
     trouble: Trouble | None = None
     """What keeps the daemon's ticks from ending well; the holds are older than that."""
+    is_served: bool = True
+    """Whether a daemon runs; without one nothing moves, and the holds are those of its last look."""
     forced: tuple[Check, ...] = ()
     """NO-GO lines that a person overruled when the switch was turned on."""
     sandbox: str = "auto"

@@ -39,6 +39,7 @@ def markdown(night: Night) -> str:
         f"{_headline(night)} {span}{switch}{held.usual(night)}",
         *([UNCONFINED] if night.sandbox == "none" else ()),
         *_sandboxes(night),
+        *_unserved(night),
         *_trouble(night),
         *_section("Waits on you", (_parked(ticket, night) for ticket in night.parked)),
         *_section("Drafts to review", (_draft(draft) for draft in night.drafts if draft.fate is None)),
@@ -67,6 +68,7 @@ def as_json(night: Night) -> dict[str, Any]:
         "until_ms": night.until_ms,
         "is_on": night.is_on,
         "is_quiet": night.is_quiet,
+        "is_served": night.is_served,
         "parked": [
             {**_dump(ticket), "questions": list(night.open_questions.get(ticket.id, ()))}
             for ticket in night.parked
@@ -177,8 +179,9 @@ def _failed(ticket: Ticket) -> str:
 
 def _waiting(night: Night) -> Iterator[str]:
     """Name for each ticket that did not run what holds it; a long queue is cut."""
+    free = "nothing held it: it was next" if night.is_served else "nothing holds it, and no daemon runs"
     for ticket in night.waiting[:MAX_WAITING]:
-        why = ", ".join(night.held_by.get(ticket.id, ())) or "nothing held it: it was next"
+        why = ", ".join(night.held_by.get(ticket.id, ())) or free
         reason = f"{_plain(ticket.reason)}; " if ticket.reason else ""
         yield f"{_name(ticket)}: {reason}{why}"
     if len(night.waiting) > MAX_WAITING:
@@ -195,6 +198,13 @@ def _hold(hold: Hold, night: Night) -> str:
     scope = "" if hold.scope == "host" else f" ({hold.scope})"
     began = _when(night, hold.since_ms)
     return f"{hold.name}{scope}: {_plain(hold.cause)}, since {began}{until} → {_plain(hold.cure)}"
+
+
+def _unserved(night: Night) -> Iterator[str]:
+    """Say that nothing moves for want of a daemon, where something should."""
+    if not night.is_served and (night.is_on or night.working):
+        told = "**No daemon is running**, so nothing moves, and the holds are those of its last look"
+        yield f"{told} → `autopilot on`"
 
 
 def _trouble(night: Night) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """What follows when the machine's clock is set: the step is recorded, and what we set for later moves along.
 
-Must not touch what a person has said (a ticket's first time, `on --until`) or what has happened.
+Must not touch the moments that a person has said (a ticket's first time, `on --until`) or what has happened.
+How long runs may finish for (`off --drain`) is no moment.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sqlalchemy import (
 
 from autopilot.daemon.store.prepared import Prepared
 from autopilot.daemon.store.tables import ATTEMPTS, IS_COMMITTED, IS_QUEUED, TICKETS
-from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, DELIVERIES, FIRINGS
+from autopilot.daemon.store.tables_host import AGENT_WINDOWS, BREAKERS, DELIVERIES, FIRINGS, SWITCH
 from autopilot.daemon.store.unit import Unit, in_one
 from autopilot.schemas.events import Event
 from autopilot.schemas.records import LAST_MS
@@ -93,6 +94,13 @@ _AHEAD = (
             update(DELIVERIES)
             .where(DELIVERIES.c.ended_ms.is_(None))
             .values(not_before_ms=_moved(DELIVERIES.c.not_before_ms))
+        )
+    ),
+    Prepared(
+        lambda: (
+            update(SWITCH)
+            .where(SWITCH.c.drain_until_ms.is_not(None))
+            .values(drain_until_ms=_moved(SWITCH.c.drain_until_ms))
         )
     ),
 )
@@ -244,7 +252,7 @@ def _back(conn: Connection, now_ms: int) -> _Off:
 
 
 def _move(conn: Connection, set_ms: int) -> None:
-    """Move what lies ahead: waits after a failure, cool-downs, usage windows, messages that wait."""
+    """Move what lies ahead: waits after a failure, cool-downs, usage windows, messages, a drain."""
     for ahead in _AHEAD:
         ahead.run(conn, {"by_ms": set_ms})
     _move_steps(conn, set_ms)

@@ -269,3 +269,15 @@ def test_a_machine_that_never_came_to_rest_is_told_of_in_a_few_lines() -> None:
     lines = render.markdown(replace(QUIET, sleeps=sleeps)).splitlines()
     assert "- and 490 times more" in lines
     assert len(lines) < 30
+
+
+def test_that_no_daemon_runs_is_said_where_something_should_move() -> None:
+    dead = replace(QUIET, is_served=False, waiting=(ticket(),), held_by={"T-1": ()})
+    told = render.markdown(dead)
+    assert "**No daemon is running**" in told.split("\n## ")[0]
+    assert "`autopilot on`" in told
+    assert "it was next" not in told
+    assert render.as_json(dead)["is_served"] is False
+    assert "No daemon" in render.markdown(replace(QUIET, is_served=False, is_on=False, working=(ticket(),)))
+    for idle in (replace(dead, is_served=True), replace(dead, is_on=False)):
+        assert "No daemon is" not in render.markdown(idle), "an operator who turned it off knows"
