@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, assert_never
 from autopilot.config.paths import EVENTS_FILE
 from autopilot.config.proc import ProcessId, is_alive
 from autopilot.daemon import agenda, arming, demand, remains
+from autopilot.daemon.launching import must_stop_running
 from autopilot.daemon.rules import rules_of
 from autopilot.daemon.starts import failed_starts
 from autopilot.daemon.store import deliveries, nights, queries_host, queries_runs, queries_tickets
@@ -76,12 +77,26 @@ def why(desk: Desk, ticket: str) -> Answer:
             raise unknown(name)
         holds = demand.holds_of(desk, conn, seen) if seen.state is State.QUEUED else ()
         fate = queries_runs.fate_of(conn, name) if seen.state is State.PUBLISHED else None
+        waits = _publication_waits(desk, conn, seen) if seen.state is State.COMMITTED else ""
     return {
         "ticket": seen.model_dump(mode="json"),
         "holds": [hold.model_dump(mode="json") for hold in holds],
         "saved_work": remains.saved_work(desk.paths, name),
-        "next": f"nothing: its pull request is {fate}" if fate else next_step(seen, is_held=bool(holds)),
+        "next": f"nothing: its pull request is {fate}"
+        if fate
+        else waits or next_step(seen, is_held=bool(holds)),
     }
+
+
+def _publication_waits(desk: Desk, conn: Connection, seen: Ticket) -> str:
+    """Say what a commit waits for until it is published; empty where it is next."""
+    now_ms = desk.clock.now_ms()
+    if must_stop_running(queries_host.switch(conn), now_ms):
+        return "it is published once the switch is on again: autopilot on"
+    if seen.not_before_ms > now_ms:
+        again = agenda.local(seen.not_before_ms, demand.zone_of(desk.settings))
+        return f"its publication is tried again {again}"
+    return ""
 
 
 def _run(desk: Desk, live: LiveRun) -> Answer:

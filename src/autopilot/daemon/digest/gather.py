@@ -16,6 +16,7 @@ from autopilot.daemon.digest import held, render
 from autopilot.daemon.digest.night import Draft, Money, Night, sort_tickets
 from autopilot.daemon.digest.render import MAX_WAITING
 from autopilot.daemon.gc.report import last_count
+from autopilot.daemon.launching import must_stop_running
 from autopilot.daemon.phase_spend import added_up, of_run
 from autopilot.daemon.results import result_of, sandbox_of
 from autopilot.daemon.store import (
@@ -106,6 +107,7 @@ def night(desk: Desk, *, since_ms: int, trouble: Trouble | None = None, is_serve
             ),
             trouble=trouble,
             is_served=is_served,
+            is_publishing=not must_stop_running(queries_host.switch(conn), now_ms),
             forced=_forced(desk, since_ms=since_ms, is_on=queries_host.switch(conn).is_on),
             sandbox=desk.settings.sandbox.kind,
             sandboxes=_sandboxes(conn, desk.paths, now_ms, sorted_by),

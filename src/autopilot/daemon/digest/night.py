@@ -92,6 +92,8 @@ class Night:
     """What keeps the daemon's ticks from ending well; the holds are older than that."""
     is_served: bool = True
     """Whether a daemon runs; without one nothing moves, and the holds are those of its last look."""
+    is_publishing: bool = True
+    """Whether commits are published: not while the switch stands at off for what runs too."""
     forced: tuple[Check, ...] = ()
     """NO-GO lines that a person overruled when the switch was turned on."""
     sandbox: str = "auto"

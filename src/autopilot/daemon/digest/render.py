@@ -14,6 +14,7 @@ from autopilot.daemon.delivery import standing
 from autopilot.daemon.digest import held, machine
 from autopilot.daemon.next_command import close_hint, next_command, price_hint
 from autopilot.schemas.cell import weakness
+from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S, format_usd
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def markdown(night: Night) -> str:
         *_section("Held earlier", held.lines(night)),
         *_section("Forced", (f"{_plain(line.name)}: {_plain(line.evidence)}" for line in night.forced)),
         *_section("Did not run", _waiting(night)),
-        *_section("Under way", (f"{_name(ticket)} is {ticket.state}" for ticket in night.working)),
+        *_section("Under way", (_working(ticket, night) for ticket in night.working)),
         *_section("Dealt with already", (_settled(draft) for draft in night.drafts if draft.fate)),
         *_section("Cancelled", (_with_reason(ticket) for ticket in night.cancelled)),
         *_section("What was blocked", _blocked(night)),
@@ -186,6 +187,18 @@ def _waiting(night: Night) -> Iterator[str]:
         yield f"{_name(ticket)}: {reason}{why}"
     if len(night.waiting) > MAX_WAITING:
         yield f"and {len(night.waiting) - MAX_WAITING} more: `autopilot list --state queued`"
+
+
+def _working(ticket: Ticket, night: Night) -> str:
+    """Say of a commit also why it is not published yet, and when or by what it goes on."""
+    told = f"{_name(ticket)} is {ticket.state}"
+    if ticket.state is not State.COMMITTED:
+        return told
+    reason = f": {_plain(ticket.reason)}" if ticket.reason else ""
+    if not night.is_publishing:
+        return f"{told}{reason}; it waits for the switch → `autopilot on`"
+    is_ahead = ticket.not_before_ms > night.until_ms
+    return f"{told}{reason}" + (f", tried again {_when(night, ticket.not_before_ms)}" if is_ahead else "")
 
 
 def _with_reason(ticket: Ticket) -> str:
