@@ -78,5 +78,5 @@ def _is_written(shop: Shop, due: Due, trouble: Trouble | None) -> bool:
         schedules.fail(shop.store, due, str(error), retry_ms=shop.now_ms())
         raise
     logger("daemon").info(Event.DIGEST_WRITTEN, path=str(written), due_ms=due.due_ms, late_s=due.late_s)
-    schedules.settle(shop.store, due, also=waiting.digest_waits(shop, due.day))
+    schedules.settle(shop.store, due, also=waiting.digest_waits(shop, due.day, trouble=trouble))
     return True

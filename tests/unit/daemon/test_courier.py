@@ -9,7 +9,9 @@ import pytest
 from autopilot.config.proc import SpawnError
 from autopilot.daemon import transitions_publish
 from autopilot.daemon.delivery.rounds import MOST_TRIES
+from autopilot.daemon.nightly import write_digest_if_due
 from autopilot.daemon.store import queries_runs, steps, writes
+from autopilot.daemon.trouble import Trouble
 from autopilot.schemas.delivery import ChannelSpec
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome
@@ -58,6 +60,14 @@ class TestDigest:
         assert list(errands.stage.paths.digests.glob("*.md"))
         assert not errands.supervisor.launches
         assert errands.all() == []
+
+    def test_it_says_too_that_nothing_moves_since_the_daemons_ticks_fail(self, make_errands: Make) -> None:
+        errands = make_errands('report_channels = ["team"]\n')
+        errands.stage.clock.advance(24 * HOUR_S)
+        trouble = Trouble(errands.stage.clock.now_ms(), 3, "the queue cannot be read", "mend it")
+        write_digest_if_due(errands.stage.shop, trouble=lambda: trouble)
+        (text,) = (one.text for one in errands.all())
+        assert "the queue cannot be read" in text
 
     @pytest.mark.covers("G10")
     @pytest.mark.parametrize(

@@ -182,3 +182,9 @@ def test_a_text_is_never_read_as_a_template_again() -> None:
     said = Catalogue("en", {**catalogue("en").texts})
     night = replace(QUIET, failed=(ticket(1, State.FAILED, title="{ticket} {0} {", reason="{reason}"),))
     assert "T-1 {ticket} {0} {: {reason}" in wording.digest(night, said)
+
+
+def test_a_commit_that_is_not_published_yet_is_told_with_its_reason() -> None:
+    waits = ticket(1, State.COMMITTED, reason="the remote did not answer")
+    told = wording.digest(replace(QUIET, working=(waits, ticket(2, State.RUNNING))), catalogue("en"))
+    assert "the remote did not answer" in told

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from autopilot.daemon.cli import console, door, shape
 from autopilot.daemon.cli.usage import UsageError, seconds
-from autopilot.schemas.errors import ConfigError, ExitCode
+from autopilot.schemas.errors import ConfigError, ExitCode, RefusedError
 
 if TYPE_CHECKING:
     import argparse
@@ -40,9 +40,8 @@ def run(args: argparse.Namespace) -> ExitCode:
     from autopilot.daemon.cli import doctor
 
     refuse_unreadable(args)
-    checks = doctor.checks(
-        is_arming=True, until_ms=_night_end_ms(args), is_at_any_hour=args.now, is_fresh=args.fresh
-    )
+    meant_ms = _night_end_ms(args)
+    checks = doctor.checks(is_arming=True, until_ms=meant_ms, is_at_any_hour=args.now, is_fresh=args.fresh)
     forced = overruled(checks, args.force)
     is_go = all(check in forced for check in checks if check.blocks)
     answer: dict[str, Any] = {**doctor.as_json(checks), "go": is_go, "forced": _plain(forced)}
@@ -54,7 +53,7 @@ def run(args: argparse.Namespace) -> ExitCode:
         from autopilot.daemon.cli import looked
 
         stamp = looked.stamp()
-        answer |= _turn_on(args, forced)
+        answer |= _turn_on(args, forced, _ends_ms(args, meant_ms))
         if not args.json:
             _tell(answer, is_now=args.now)
         held = looked.held(stamp, answer["started_by"], {check.name for check in forced})
@@ -116,10 +115,10 @@ def refuse_unreadable(args: argparse.Namespace) -> None:
             raise UsageError("bad-time", f"--until: {exc.what}", hint="e.g. --until 07:00") from exc
 
 
-def _turn_on(args: argparse.Namespace, forced: Sequence[Check]) -> dict[str, Any]:
+def _turn_on(args: argparse.Namespace, forced: Sequence[Check], ends_ms: int | None) -> dict[str, Any]:
     from autopilot.daemon.cli import starter
 
-    body: dict[str, Any] = {"on": True, "until_ms": _until_ms(args), "ignore_window": args.now}
+    body: dict[str, Any] = {"on": True, "until_ms": ends_ms, "ignore_window": args.now}
     if forced:
         body["forced"] = _plain(forced)
     started = starter.ensure_daemon()
@@ -145,6 +144,22 @@ def _night_end_ms(args: argparse.Namespace) -> int | None:
         return _until_ms(args)
     except ConfigError:
         return None
+
+
+def _ends_ms(args: argparse.Namespace, meant_ms: int | None) -> int | None:
+    """Give when the switch turns off by itself: at the time that was meant when it was said.
+
+    Raises:
+        RefusedError: `night-over`: that has passed while the machine was looked over.
+    """
+    from autopilot.config.clock import SystemClock
+
+    if not args.until or meant_ms is None:
+        return _until_ms(args)
+    if meant_ms <= SystemClock().now_ms():
+        what = f"--until {args.until} has passed while the machine was looked over: nothing was turned on"
+        raise RefusedError("night-over", what, hint="choose a later time, or a length: --for 8h")
+    return meant_ms
 
 
 def _until_ms(args: argparse.Namespace) -> int | None:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from autopilot.daemon.store.deliveries import Delivery
     from autopilot.daemon.store.rows import Publication
     from autopilot.daemon.store.unit import Unit
+    from autopilot.daemon.trouble import Trouble
 
 REPORT_FILE = "report.json"
 MARK_FILE = "mark"
@@ -83,8 +84,11 @@ def fill(shop: Shop) -> bool:
     return True
 
 
-def digest_waits(shop: Shop, day: str) -> Callable[[Unit], None] | None:
-    """Give what lets a date's digest wait for its turn, in the transaction that says it is written."""
+def digest_waits(shop: Shop, day: str, *, trouble: Trouble | None = None) -> Callable[[Unit], None] | None:
+    """Give what lets a date's digest wait for its turn, in the transaction that says it is written.
+
+    `trouble` is what keeps the daemon's ticks from ending well.
+    """
     channels = shop.settings.report_channels
     if not channels:
         return None
@@ -94,7 +98,7 @@ def digest_waits(shop: Shop, day: str) -> Callable[[Unit], None] | None:
     from autopilot.daemon.digest import gather  # noqa: PLC0415 - as above
 
     desk = Desk(shop.store, shop.settings, shop.paths, shop.clock)
-    night = gather.night(desk, since_ms=shop.now_ms() - _DAY_MS)
+    night = gather.night(desk, since_ms=shop.now_ms() - _DAY_MS, trouble=trouble)
     text = wording.digest(night, catalogue(shop.settings.output_language))
 
     def work(unit: Unit) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
 from autopilot.daemon.digest import held
+from autopilot.schemas.machine import State
 from autopilot.schemas.units import MS_PER_S
 
 if TYPE_CHECKING:
@@ -155,7 +156,10 @@ def _waiting(ticket: Ticket, night: Night, said: Catalogue) -> str:
 
 
 def _at_work(ticket: Ticket, said: Catalogue) -> str:
-    return said.say("digest.plain", ticket=_name(ticket), reason=said.word("ticket", ticket.state))
+    """Say of a commit also why it is not published yet."""
+    why = f"; {_plain(ticket.reason)}" if ticket.state is State.COMMITTED and ticket.reason else ""
+    reason = f"{said.word('ticket', ticket.state)}{why}"
+    return said.say("digest.plain", ticket=_name(ticket), reason=reason)
 
 
 def _settled(one: Draft, said: Catalogue) -> str:
