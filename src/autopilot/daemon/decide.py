@@ -249,7 +249,7 @@ def _after_commit(
 def _after_question(ticket: Ticket, result: RunResult, rules: Rules) -> Park:
     if ticket.ask_rounds >= rules.max_ask_rounds:
         reason = f"it asks again after {ticket.ask_rounds} rounds of answers: {result.message}"
-        hint = "say more in a new ticket, or answer once more and resume it"
+        hint = "say more in a new ticket, or answer once more"
         return Park(WaitingFor.MATURITY, reason, hint, result.questions)
     hint = result.hint or f"autopilot answer {ticket.id}"
     return Park(WaitingFor.QUESTIONS, result.message, hint, result.questions)

@@ -123,8 +123,12 @@ def _headline(night: Night) -> str:
         (len(night.failed), "failed", "failed"),
         (len(night.waiting), "did not run", "did not run"),
     ]
-    told = [f"{count} {one if count == 1 else many}" for count, one, many in parts if count]
-    return (", ".join(told) or "Work is under way") + "."
+    over = [(len(night.drafts), "closed", "closed"), (len(night.cancelled), "cancelled", "cancelled")]
+    return (_counted(parts) or ("Work is under way" if night.working else _counted(over))) + "."
+
+
+def _counted(parts: Iterable[tuple[int, str, str]]) -> str:
+    return ", ".join(f"{count} {one if count == 1 else many}" for count, one, many in parts if count)
 
 
 def _sandboxes(night: Night) -> Iterator[str]:

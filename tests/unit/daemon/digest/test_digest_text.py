@@ -281,3 +281,15 @@ def test_that_no_daemon_runs_is_said_where_something_should_move() -> None:
     assert "No daemon" in render.markdown(replace(QUIET, is_served=False, is_on=False, working=(ticket(),)))
     for idle in (replace(dead, is_served=True), replace(dead, is_on=False)):
         assert "No daemon is" not in render.markdown(idle), "an operator who turned it off knows"
+
+
+def test_the_headline_says_that_work_is_under_way_only_where_it_is() -> None:
+    def headline(**facts: object) -> str:
+        night = replace(QUIET, **facts)  # type: ignore[arg-type]
+        return render.markdown(night).splitlines()[2].partition(" From")[0]
+
+    ended = ticket(1, State.CANCELLED)
+    closed = Draft(ticket(2, State.PUBLISHED), "https://forge.example/2", 1, 1, fate="closed")
+    assert headline(cancelled=(ended,)) == "1 cancelled."
+    assert headline(drafts=(closed,), cancelled=(ended, ended)) == "1 closed, 2 cancelled."
+    assert headline(working=(ticket(3, State.RUNNING),)) == "Work is under way."
