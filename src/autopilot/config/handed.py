@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import stat
 from typing import TYPE_CHECKING
 
@@ -43,7 +44,7 @@ def read(path: Path) -> dict[str, str]:
         found = json.loads(content)
     except (UnreadableError, OSError, ValueError, RecursionError) as exc:
         what = f"{path} cannot be used: {exc}"
-        hint = f"chmod 600 {path}, or remove it and repeat: autopilot install --pass NAME"
+        hint = f"chmod 600 {shlex.quote(str(path))}, or remove it and repeat: autopilot install --pass NAME"
         raise ConfigError("handed-unusable", what, hint=hint) from exc
     if not isinstance(found, dict) or not all(_is_variable(*pair) for pair in found.items()):
         raise ConfigError("handed-unusable", f"{path} holds no variables", hint="remove it")

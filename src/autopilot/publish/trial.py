@@ -8,6 +8,7 @@ Source: git-push(1), `--dry-run`: it connects and authenticates, and no hook of 
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
@@ -120,4 +121,5 @@ def _writable(url: str) -> None:
     for folder in (repository / "objects", repository / "refs"):
         if folder.is_dir() and not os.access(folder, os.W_OK | os.X_OK):
             what = f"{folder} cannot be written by this account"
-            raise Stop("remote-read-only", what, waiting_for="configuration", hint=f"chmod u+w {folder}")
+            hint = f"chmod u+w {shlex.quote(str(folder))}"
+            raise Stop("remote-read-only", what, waiting_for="configuration", hint=hint)

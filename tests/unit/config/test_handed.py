@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,13 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(file)
     with pytest.raises(ConfigError):
         handed.read(tmp_path / "link")
+
+
+def test_what_mends_a_file_that_lies_open_can_be_typed_wherever_it_lies(tmp_path: Path) -> None:
+    file = handed.file_beside(tmp_path / "my settings" / "config.toml")
+    handed.write(file, {"HANDED_A": "a"})
+    file.chmod(0o644)
+    with pytest.raises(ConfigError) as refused:
+        handed.read(file)
+    command, _, _ = refused.value.hint.partition(", or")
+    assert shlex.split(command) == ["chmod", "600", str(file)]

@@ -78,7 +78,9 @@ def refuse_foreign_home(home: str | None, ours: str) -> None:
     """
     if home is not None and home != ours:
         what = f"the installed service keeps the queue of {home or 'the default folder'}, not this one's"
-        before = f"AUTOPILOT_HOME={home} " if home else "env -u AUTOPILOT_HOME "
+        import shlex
+
+        before = f"AUTOPILOT_HOME={shlex.quote(home)} " if home else "env -u AUTOPILOT_HOME "
         raise RefusedError("service-elsewhere", what, hint=f"first: {before}autopilot uninstall")
 
 
