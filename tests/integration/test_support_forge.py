@@ -51,11 +51,11 @@ def draft(**other: object) -> dict[str, object]:
 
 
 def push(forge: Forge, work: Path, spec: str, token: str | None = None) -> subprocess.CompletedProcess[str]:
-    bearer = f"http.extraHeader=Authorization: Bearer {token or forge.token}"
+    bearer = f"Authorization: Bearer {token or forge.token}"  # no argument: a story beside us looks at those
     return subprocess.run(
-        ["git", "-c", bearer, "push", forge.git_url("o/r"), spec],
+        ["git", "--config-env=http.extraHeader=BEARER", "push", forge.git_url("o/r"), spec],
         cwd=work,
-        env=git_environment(),
+        env=git_environment() | {"BEARER": bearer},
         capture_output=True,
         text=True,
         check=False,

@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> ExitCode:
         console.say(f"{said}\n")
         with theatre.Theatre(built, clock) as play:
             ended = play.night()
-        console.say()
-        console.markdown(play.command("digest"))
+            console.say()
+            console.markdown(play.command("digest"))
         return _judge(ended, stage.EXPECTED, built)
 
 
