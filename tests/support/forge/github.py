@@ -136,9 +136,7 @@ class GitHub:
         if colon:  # without an owner GitHub ignores the filter and lists everything
             is_ours = owner == call.repo.split("/")[0]
             found = [pull for pull in found if is_ours and pull.head == head]
-        size = int(call.query.get("per_page", "30"))
-        start = (int(call.query.get("page", "1")) - 1) * size
-        page = found[start : start + size]
+        page = found[_paged(call)]
         return Answer(200, [self._shown(pull, base_url, is_simple=True) for pull in page])
 
     def _create(self, call: Call, base_url: str) -> Answer:
@@ -208,13 +206,9 @@ class GitHub:
         found = self._issue_of(call)
         if found is None:
             return Answer(404, {"message": "Not Found", "status": "404"})
-        size = int(call.query.get("per_page", "30"))
-        start = (int(call.query.get("page", "1")) - 1) * size
-        told = [
-            issues.comment_shown(found, call.repo, count, user=self._account(), base_url=base_url)
-            for count in range(1, len(found.comments) + 1)
-        ]
-        return Answer(200, told[start : start + size])
+        page, user = range(1, len(found.comments) + 1)[_paged(call)], self._account()
+        told = [issues.comment_shown(found, call.repo, count, user=user, base_url=base_url) for count in page]
+        return Answer(200, told)
 
     def _comment(self, call: Call, base_url: str) -> Answer:
         found = self._issue_of(call)
@@ -259,6 +253,12 @@ class GitHub:
         for side in ("head", "base"):
             shown[side]["repo"]["full_name"] = pull.repo
         return shown
+
+
+def _paged(call: Call) -> slice:
+    size = int(call.query.get("per_page", "30"))
+    start = (int(call.query.get("page", "1")) - 1) * size
+    return slice(start, start + size)
 
 
 def _as_object(body: object) -> Json:
