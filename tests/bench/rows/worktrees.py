@@ -25,15 +25,16 @@ def _measure(scale: Scale) -> Iterator[Finding]:
         repo, host = _remote(place, scale.files), Host(place / "state")
         base, sha = host.fetch(host.spec(repo))
         for round_ in range(1, scale.rounds + 2):
-            for name, took in _round(host, host.spec(repo, attempt=round_), base.name, sha, place).items():
+            for name, took in _round(host, host.spec(repo, attempt=round_), base.name, sha).items():
                 spent[name] += [took] if round_ > 1 else []
     yield ratio(_READY, spent["ours"], spent["git"])
     yield ratio(_ASIDE, spent["aside"], spent["delete"])
 
 
-def _round(host: Host, spec: RunSpec, base: str, sha: str, place: Path) -> dict[str, Spent]:
+def _round(host: Host, spec: RunSpec, base: str, sha: str) -> dict[str, Spent]:
     """Make both, each first in every other round, and take both away."""
-    plain, branch = place / f"plain-{spec.attempt}", f"plain-{spec.attempt}"
+    branch = f"plain-{spec.attempt}"
+    plain = spec.worktree.parent / branch  # beside ours: where a disk puts a folder decides its cost
     add = ("worktree", "add", "-q", "-b", branch, str(plain), sha)
     actions: dict[str, Callable[[], object]] = {
         "ours": lambda: cut(host.git, spec, base=base, base_sha=sha),
