@@ -24,6 +24,12 @@ def in_a_file(folder: Path) -> None:
     (folder / "log").write_text(SECRET)
 
 
+def beside_a_link_to_what_no_file_can_be_called(folder: Path) -> None:
+    (folder / "odd").symlink_to("0" * 300)
+    (folder / "logs" / "old").mkdir(parents=True)
+    (folder / "logs" / "old" / "log").write_text(SECRET)
+
+
 def across_the_pieces_of_a_large_file(folder: Path) -> None:
     half = 1024 * 1024 - len(canary.WORD) // 2
     (folder / "log").write_text("x" * half + canary.WORD + "x" * (20 * 1024 * 1024))
@@ -75,6 +81,7 @@ def in_a_bundle_that_builds_on_another_repository(folder: Path) -> None:
     "leak",
     [
         in_a_file,
+        beside_a_link_to_what_no_file_can_be_called,
         across_the_pieces_of_a_large_file,
         behind_a_hole_of_a_tebibyte,
         in_a_compressed_log,
