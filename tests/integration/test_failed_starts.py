@@ -14,9 +14,29 @@ from autopilot.config.clock import SystemClock
 from autopilot.daemon import starts
 from autopilot.daemon.starts import failed_starts
 from autopilot.schemas.errors import ConfigError, ExitCode, RefusedError
+from autopilot.schemas.events import Event
 from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.shop import CONFIG
 from tests.support.wait import wait_until
+
+SLOW_AT_LAST = """
+import sys, time
+from autopilot.daemon import app, starts
+from autopilot.daemon.cli.main import main
+
+class Slow:
+    def __getattr__(self, name):
+        return getattr(starts, name)
+
+    def is_up(self, paths):
+        time.sleep(0.5)
+        starts.is_up(paths)
+
+app.starts = Slow()
+sys.argv[1:] = ["daemon", "run"]
+main()
+"""
+"""A daemon for which the last step of a start takes long."""
 
 
 @pytest.fixture
@@ -79,6 +99,17 @@ def test_a_daemon_that_ends_badly_later_did_not_fail_to_start(daemon: Daemon) ->
     os.kill(process.pid, signal.SIGKILL)
     wait_until(lambda: process.poll() is not None, 20, "it is gone")
     assert failed_starts(daemon.paths) is None
+
+
+def test_a_daemon_that_answered_is_up_however_long_the_end_of_its_start_takes(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "home", config=CONFIG, argv=("-c", SLOW_AT_LAST))
+    try:
+        daemon.start()
+        daemon.kill()
+        assert failed_starts(daemon.paths) is None
+        assert [line["event"] for line in daemon.events()][-1] == Event.DAEMON_READY
+    finally:
+        daemon.clean_up()
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"count": 0}', "[]"])

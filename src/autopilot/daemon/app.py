@@ -67,6 +67,8 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT_S = 60.0
 """The scheduler wakes the loop; this is for the day it does not."""
+_LAST_STEPS_S = 2.0
+"""Calls wait so long for what lies between the open socket and the end of the start: milliseconds."""
 _GIVEN_UP = "check-given-up"
 _CAN_PASS = frozenset({"database-full", "database-unwritable"})
 
@@ -131,7 +133,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
             "is_replaced": installed.is_replaced(),
             "trouble": loop.complaints.troubles.shown,
         },
-        is_ready=ready.is_set,
+        is_ready=partial(ready.wait, 0 if shop.store.owes_check else _LAST_STEPS_S),
     )
     control = ControlServer(
         shop.paths.control_socket,
@@ -151,7 +153,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
                 *(courier.close, control.stop, vigil.close),
             ):
                 doors.callback(close)
-            _begin(shop, loop, control, ready, inbox=inbox)
+            _begin(shop, loop, control, inbox=inbox)
             end_interim()  # recovery has put whatever lives under watch
             clockwork.start()
             doors.callback(clockwork.stop)
@@ -159,6 +161,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
             log.info(Event.DAEMON_READY, **about)
             heart = heartbeat.find(environ.current(), shop.clock)
             heart.ready(f"version {about['version']} is ready")
+            ready.set()
             judge_until_done(loop, inbox, clockwork, Vitals(shop, heart))
     except (AutopilotError, MemoryError) as exc:
         return _failed(shop, memory_short() if isinstance(exc, MemoryError) else exc)
@@ -211,10 +214,11 @@ def chores(doors: Chore, own: Hands, *, trouble: Callable[[], Trouble | None]) -
     return doors, own.drafts, *daily, own.courier, Upkeep(), own.vigil
 
 
-def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Event, *, inbox: Inbox) -> None:
+def _begin(shop: Shop, loop: Loop, control: ControlServer, *, inbox: Inbox) -> None:
     """Recover, then open the control socket; it opens first where the store is large, and only says so.
 
-    Reading a large store through may take minutes: who asks the daemon to end meanwhile is heard.
+    Reading a large store through may take minutes: who asks the daemon to end meanwhile is heard. Who calls
+    where it is small waits for the last steps of the start: a daemon that has answered is up.
     """
     is_large = shop.store.owes_check
     if is_large:
@@ -223,7 +227,6 @@ def _begin(shop: Shop, loop: Loop, control: ControlServer, ready: threading.Even
         logger("daemon").info(Event.STORE_CHECKED, state=str(shop.paths.state))
     with loop.patience():
         loop.recover()
-    ready.set()
     if not is_large:
         control.start()
 
