@@ -37,7 +37,7 @@ def deliver(spec: DeliverySpec, *, clock: Clock, folder: Path) -> DeliveryReport
     Raises:
         OSError: the mark can be neither made nor taken away.
     """
-    text = outbound.clean(spec.text, roots=spec.roots).text
+    text = outbound.contained(outbound.clean(spec.text, roots=spec.roots).text)
     if faults := tuple(dict.fromkeys(_faults(spec, text))):
         hint = "it is not sent; `autopilot digest` shows the whole on this machine"
         return _report(spec, Sent("refused", "outward-text", "; ".join(faults), hint), clock)

@@ -87,10 +87,13 @@ RULES = (
         "< ",
     ),
 )
-# Tags that end or begin what others stand in, and a footnote, which is shown below all else.
+# Tags that end or begin what others stand in, and a footnote, which is shown below all else; then what a page
+# loads as soon as somebody looks at it, and so tells whoever was named there what the run put into the address.
 _LEAVING = (
     r"(?i)(<)(?=/?(?:blockquote|ul|ol|li|dl|dt|dd|table|thead|tbody|tfoot|caption|tr|td|th|h[1-6]|hr|body|html)\b)"
     r"|(\[)(?=\^[^\]\s]{1,100}\]:)"
+    r"|(<)(?=(?:img|image|picture|source|video|audio|embed|object)\b)"
+    r"|(!)(?=\[)"
 )
 
 
@@ -118,8 +121,8 @@ def clean(text: str, *, roots: Iterable[str] = ()) -> Cleaned:
 
 
 def contained(text: str) -> str:
-    """Keep clean text in the quotation, list or cell that it is put into."""
-    return re.sub(_LEAVING, r"\1\2 ", text)
+    """Keep clean text in the quotation, list or cell that it is put into, and load nothing: an image is a link."""
+    return re.sub(_LEAVING, r"\g<0> ", text)
 
 
 def clean_line(text: str, *, roots: Iterable[str] = ()) -> str:

@@ -239,6 +239,12 @@ class TestGate:
         assert report.outcome == "refused"
         assert not receiver.calls
 
+    def test_nothing_is_loaded_by_looking_at_it(self, tmp_path: Path, receiver: Receiver) -> None:
+        said = "T-1 ![ok](https://a.example/?q=key) <img src=//a.example/x>"
+        sent(tmp_path, webhook(form="plain"), said)
+        (call,) = receiver.calls
+        assert call.text == "T-1 ! [ok](https://a.example/?q=key) < img src=//a.example/x>"
+
     def test_places_mentions_and_closing_words_are_made_harmless(
         self, tmp_path: Path, receiver: Receiver
     ) -> None:

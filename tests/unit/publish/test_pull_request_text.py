@@ -227,6 +227,33 @@ def test_no_tag_of_the_runs_ends_what_its_words_stand_in(lie: str) -> None:
     assert re.findall(tag, text) == []
 
 
+@pytest.mark.field_report("SEC-017")
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("![ok](https://a.example/?q=key)", "! [ok](https://a.example/?q=key)"),
+        ("!![ok][1]", "!! [ok][1]"),
+        ("!\u200b[ok](//a.example/x.png)", "! [ok](//a.example/x.png)"),
+        ("&#33;[ok](x.png)", "! [ok](x.png)"),
+        ("[![ok](x.svg)](y)", "[! [ok](x.svg)](y)"),
+        ("![clip](a.mp4)", "! [clip](a.mp4)"),
+        ("<img src=https://a.example/x>", "< img src=https://a.example/x>"),
+        ("<IMG\tsrc=x>", "< IMG"),
+        ("<image/src=x>", "< image/src=x>"),
+        ("<picture><source srcset=x>", "< picture>< source srcset=x>"),
+        ("<video src=x><audio src=x>", "< video src=x>< audio src=x>"),
+    ],
+)
+def test_nothing_that_a_run_wrote_is_loaded_by_looking_at_the_page(said: str, shown: str) -> None:
+    """An address that is fetched with the page tells its owner what stands in it, past the run's network."""
+    red = gates()[0].model_copy(update={"reason": said, "verdict": "failed"})
+    text = write(
+        facts(summary=said, notes=(said,), reasons={"a.py": said}, changes=(change("a.py"),), rerun=(red,))
+    )
+    assert text.count(shown) == 4
+    assert re.findall(r"(?i)!\[|<(?:img|image|picture|source|video|audio)\b", text) == []
+
+
 def test_other_tags_and_types_are_shown_as_they_were_written() -> None:
-    said = "`List<String>`, `Vec<u8>`, `Map<K, V>`, `</div>`, `<Button/>`, `[^a-z]`"
+    said = "`List<String>`, `Vec<u8>`, `Map<K, V>`, `</div>`, `<Button/>`, `[^a-z]`, `#!/bin/sh`"
     assert said in write(facts(summary=said))
