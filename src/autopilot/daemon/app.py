@@ -140,8 +140,7 @@ def _serve(shop: Shop, inbox: Inbox, lock: DaemonLock, end_interim: Callable[[],
         routes,
         on_fault=lambda error: log.error(Event.CALL_FAILED, **faults.told(error)),
     )
-    is_service = bool(environ.current().get(MARK))
-    vigil = Vigil(_wakeful(shop, is_service=is_service))
+    vigil = Vigil(_wakeful(shop, is_service=bool(environ.current().get(MARK))))
     own = Hands(drafts, backups, cleaner, courier, vigil, turns)
     looked_after = chores(Doors(lock, control), own, trouble=lambda: loop.complaints.troubles.now)
     loop = Loop(shop, chores=(*looked_after, *filter(None, [shop.probing])))

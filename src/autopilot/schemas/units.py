@@ -11,6 +11,7 @@ import re
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import tzinfo
     from decimal import Decimal
 
 MICRO_PER_USD = 1_000_000
@@ -23,6 +24,7 @@ MAX_RUN_MICRO_USD = 1_000_000 * MICRO_PER_USD
 MAX_DURATION_S = 100 * 365 * 86_400
 """A moment that far ahead can still be written as a date and kept in the database."""
 
+_ISO_UTC = r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z\b"
 _DURATION_PART = r"(\d+(?:\.\d+)?)(ms|s|m|h|d)"
 _SHOWN_MICRO_USD = 100
 _MINUTE_S = 60
@@ -105,6 +107,26 @@ def iso_utc(epoch_ms: int) -> str:
 
     moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=epoch_ms)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def in_local_time(text: str, zone: tzinfo | None = None) -> str:
+    """Show each time that `iso_utc` wrote into a text as the clock on the wall shows it, with its zone.
+
+    What is kept is in UTC; what a person reads stands beside other times of theirs.
+
+    Args:
+        text: anything; a time that no clock can show stays as it is.
+        zone: whose clock; by default this process's.
+    """
+    from datetime import datetime  # noqa: PLC0415 - ADR 0072
+
+    def shown(match: re.Match[str]) -> str:
+        try:
+            return f"{datetime.fromisoformat(match.group()).astimezone(zone):%Y-%m-%d %H:%M %Z}"
+        except (ValueError, OverflowError, OSError):
+            return match.group()
+
+    return re.sub(_ISO_UTC, shown, text)
 
 
 def parse_iso_ms(text: str) -> int:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from autopilot.schemas.units import (
     MICRO_PER_USD,
     format_duration,
     format_usd,
+    in_local_time,
     iso_utc,
     micro_usd,
     parse_duration_s,
@@ -127,3 +129,25 @@ def test_an_offset_is_honoured_and_a_time_without_one_is_refused() -> None:
         parse_iso_ms("2026-01-31T22:00:00")
     with pytest.raises(ValueError, match=r"."):
         parse_iso_ms("tonight")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("not before 2026-01-02T23:30:00.000Z", "not before 2026-01-03 00:30 CET"),
+        ("(2026-07-02T22:30:59.999Z)", "(2026-07-03 00:30 CEST)"),
+        ("2026-01-02T00:00:00.000Z, 2026-01-03T00:00:00.000Z", "2026-01-02 01:00 CET, 2026-01-03 01:00 CET"),
+        ("9999-12-31T23:59:59.000Z", "9999-12-31T23:59:59.000Z"),
+        ("2026-13-41T25:00:00.000Z", "2026-13-41T25:00:00.000Z"),
+        ("2026-01-02T23:30:00Z in a log", "2026-01-02T23:30:00Z in a log"),
+        ("x2026-01-02T23:30:00.000Z", "x2026-01-02T23:30:00.000Z"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_our_own_times_in_a_text_are_shown_by_the_clock_on_the_wall(text: str, shown: str) -> None:
+    assert in_local_time(text, ZoneInfo("Europe/Berlin")) == shown
+
+
+@given(st.integers(min_value=0, max_value=YEAR_9000_MS))
+def test_every_time_that_we_write_is_known_again(epoch_ms: int) -> None:
+    assert "T" not in in_local_time(iso_utc(epoch_ms), ZoneInfo("Asia/Kathmandu"))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from autopilot.daemon.cli import console, shape
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.ids import ticket_id
+from autopilot.schemas.units import in_local_time
 
 if TYPE_CHECKING:
     import argparse
@@ -135,7 +136,7 @@ def as_json(found: Sequence[Check]) -> dict[str, Any]:
 def print_checks(found: Sequence[Check]) -> None:
     """Print the lines, each cure below its line."""
     for check in found:
-        first, *rest = check.evidence.splitlines() or [""]
+        first, *rest = in_local_time(check.evidence).splitlines() or [""]
         console.say(f"{_SIGNS[check.verdict]} {check.name}: {first}")
         for more in rest:
             console.say(f"    {more}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autopilot.daemon.cli import console
 from autopilot.daemon.next_command import next_command, price_hint
-from autopilot.schemas.units import MS_PER_S, format_duration, format_usd
+from autopilot.schemas.units import MS_PER_S, format_duration, format_usd, in_local_time
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def standing(ticket: Mapping[str, Any]) -> str:
     if ticket.get("pr_url"):
         return str(ticket["pr_url"])
     if ticket.get("waiting_for"):
-        return f"waits for {ticket['waiting_for']}: {ticket['reason']}"
-    return str(ticket.get("reason") or "")
+        return in_local_time(f"waits for {ticket['waiting_for']}: {ticket['reason']}")
+    return in_local_time(str(ticket.get("reason") or ""))
 
 
 def command(ticket: Mapping[str, Any]) -> str | None:
@@ -63,7 +63,8 @@ def holds(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for hold in rows:
         until = f", clears {when(hold['clears_ms'])}" if hold.get("clears_ms") else ""
         scope = "" if hold["scope"] == "host" else f" ({hold['scope']})"
-        yield f"  {hold['name']}{scope}: {console.line(hold['cause'])}, since {when(hold['since_ms'])}{until}"
+        cause = in_local_time(console.line(hold["cause"]))
+        yield f"  {hold['name']}{scope}: {cause}, since {when(hold['since_ms'])}{until}"
         yield f"      → {console.line(hold['cure'])}"
 
 

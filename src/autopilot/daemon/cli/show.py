@@ -8,6 +8,7 @@ from autopilot.daemon.cli import console, door, shape
 from autopilot.daemon.next_command import close_hint
 from autopilot.schemas.errors import ExitCode
 from autopilot.schemas.ids import canonical
+from autopilot.schemas.units import in_local_time
 
 if TYPE_CHECKING:
     import argparse
@@ -152,7 +153,10 @@ def _history(rows: Sequence[Mapping[str, Any]]) -> None:
     console.say()
     console.table(
         [
-            (shape.when(row["at_ms"]), row["trigger"], row["to_state"], row["by"], row["reason"])
+            (
+                *(shape.when(row["at_ms"]), row["trigger"], row["to_state"], row["by"]),
+                in_local_time(row["reason"]),
+            )
             for row in rows
         ],
         header=("when", "what", "state", "by", "reason"),

@@ -6,6 +6,7 @@ from autopilot.daemon.cli import console, door, shape
 from autopilot.daemon.delivery import standing
 from autopilot.daemon.next_command import close_hint
 from autopilot.schemas.errors import ExitCode
+from autopilot.schemas.units import in_local_time
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _daemon(view: Mapping[str, Any]) -> str:
 def _forced(view: Mapping[str, Any]) -> Iterator[str]:
     """Name what a person overruled when the switch was turned on."""
     for line in view["forced"] if view["switch"]["is_on"] else ():
-        yield f"forced     {console.line(line['name'])}: {console.line(line['evidence'])}"
+        yield f"forced     {console.line(line['name'])}: {in_local_time(console.line(line['evidence']))}"
 
 
 def _failed_starts(failed: Mapping[str, Any] | None) -> Iterator[str]:

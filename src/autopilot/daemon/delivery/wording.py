@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from autopilot.config.plain import one_line
 from autopilot.daemon.digest import held
 from autopilot.schemas.machine import State
-from autopilot.schemas.units import MS_PER_S
+from autopilot.schemas.units import MS_PER_S, in_local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ def digest(night: Night, said: Catalogue) -> str:
         ),
         said.say("digest.rest"),
     ]
-    sections = [*_sections(night, said)]
+    sections = [[in_local_time(line, night.zone) for line in lines] for lines in _sections(night, said)]
     room = MAX_BYTES - _size([*head, *tail])
     body: list[str] = []
     for number, lines in enumerate(sections):

@@ -15,7 +15,7 @@ from autopilot.daemon.digest import held, machine
 from autopilot.daemon.next_command import close_hint, next_command, price_hint
 from autopilot.schemas.cell import weakness
 from autopilot.schemas.machine import State
-from autopilot.schemas.units import MS_PER_S, format_usd
+from autopilot.schemas.units import MS_PER_S, format_usd, in_local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ def markdown(night: Night) -> str:
         *_section("This machine", machine.lines(night)),
         *_section("Disk", _disk(night)),
     ]
-    return "\n\n".join(blocks) + "\n"
+    return in_local_time("\n\n".join(blocks), night.zone) + "\n"
 
 
 def as_json(night: Night) -> dict[str, Any]:

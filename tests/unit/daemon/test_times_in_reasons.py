@@ -1,0 +1,55 @@
+"""A cause is kept with its times in UTC; whoever reads it sees them by the clock on the wall."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from autopilot.daemon.cli import doctor, shape
+from autopilot.daemon.delivery import wording
+from autopilot.daemon.delivery.catalogue import LANGUAGES, catalogue
+from autopilot.daemon.digest import render
+from autopilot.schemas.checkup import Check, CheckVerdict
+from autopilot.schemas.machine import State
+from autopilot.schemas.ticket import Hold
+from autopilot.schemas.units import iso_utc
+from tests.unit.daemon.digest.test_digest_text import QUIET, UNTIL, ticket
+
+CAUSE = f"a run may cost $5.00: nothing starts before {iso_utc(1_767_052_800_000)}"
+SHOWN = "nothing starts before 2025-12-30 01:00 CET"
+HOLD = Hold(name="budget", scope="host", cause=CAUSE, since_ms=UNTIL, cure="wait", clears_ms=None)
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_the_digest_shows_them_so() -> None:
+    failed = ticket(1, State.FAILED, reason=CAUSE)
+    night = replace(QUIET, holds=(HOLD,), failed=(failed,), zone=ZoneInfo("Europe/Berlin"))
+    assert render.markdown(night).count(SHOWN) == 2
+    assert CAUSE in str(render.as_json(night)["holds"]), "a program is given what is kept"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_so_does_what_is_sent(language: str) -> None:
+    night = replace(QUIET, holds=(HOLD,), zone=ZoneInfo("Europe/Berlin"))
+    assert SHOWN in wording.digest(night, catalogue(language))
+
+
+@pytest.mark.usefixtures("berlin")
+def test_so_do_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert SHOWN in next(shape.holds([HOLD.model_dump(mode="json")]))
+    assert shape.standing({"reason": CAUSE}).endswith(SHOWN)
+    assert shape.standing({"waiting_for": "person", "reason": CAUSE}).endswith(SHOWN)
+    doctor.print_checks([Check(name="budget", verdict=CheckVerdict.WARNING, evidence=CAUSE, cure="wait")])
+    assert SHOWN in capsys.readouterr().out
