@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 import struct
+from contextlib import suppress
 
 from autopilot.config.address import short_address
 from autopilot.schemas.errors import (
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 
 TIMEOUT_S = 10.0
 NUDGE_TIMEOUT_S = 1.0
+_TRIES = 3
+_TOO_LATE = b"HTTP/1.0 408 "
 MAX_REPLY_BYTES = 64 * 1024 * 1024
+MAX_REFUSAL_BYTES = 1024 * 1024
 
 _ERRORS: Mapping[int, type[AutopilotError]] = {
     ExitCode.REFUSED: RefusedError,
@@ -37,6 +41,10 @@ _ERRORS: Mapping[int, type[AutopilotError]] = {
     ExitCode.CONFIG: ConfigError,
     ExitCode.BUG: InvariantError,
 }
+
+
+class _UnheardError(OSError):
+    """The connection ended before the question did."""
 
 
 class DaemonAwayError(TransientError):
@@ -82,13 +90,10 @@ def _request(method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
 
 def _exchange(socket_path: Path, request: bytes, timeout_s: float) -> bytes:
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conn:
-            wait_for_room(conn, timeout_s)
-            with short_address(socket_path) as address:
-                conn.connect(address)
-            conn.settimeout(timeout_s)
-            conn.sendall(request)
-            return _read_all(conn)
+        for _ in range(_TRIES - 1):
+            with suppress(_UnheardError):  # nothing was done: a daemon acts when it has heard the whole
+                return _asked(socket_path, request, timeout_s)
+        return _asked(socket_path, request, timeout_s)
     except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError) as exc:
         raise DaemonAwayError(
             "daemon-away", "no daemon is running", hint="start it with: autopilot on"
@@ -103,6 +108,39 @@ def _exchange(socket_path: Path, request: bytes, timeout_s: float) -> bytes:
             f"the daemon did not answer: {exc}",
             hint="try again; autopilot logs shows what it is doing",
         ) from exc
+
+
+def _asked(socket_path: Path, request: bytes, timeout_s: float) -> bytes:
+    """Ask once.
+
+    Raises:
+        _UnheardError: whoever listens did not wait for the whole.
+    """
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as conn:
+        wait_for_room(conn, timeout_s)
+        with short_address(socket_path) as address:
+            conn.connect(address)
+            conn.settimeout(timeout_s)
+            try:
+                conn.sendall(request)  # at once: to take a short address away may take a busy disk seconds
+            except (BrokenPipeError, ConnectionResetError) as exc:
+                reply = _said_before(conn)
+                if not reply:
+                    raise _UnheardError(*exc.args) from exc
+            else:
+                reply = _read_all(conn)
+    if reply.startswith(_TOO_LATE):
+        raise _UnheardError("it was asked too late")
+    return reply
+
+
+def _said_before(conn: socket.socket) -> bytes:
+    """Give what was answered to a question that was not heard to its end; a refusal is short."""
+    said = b""
+    with suppress(OSError):  # the end of such a connection is an error, and comes after what was said
+        while len(said) < MAX_REFUSAL_BYTES and (chunk := conn.recv(65536)):
+            said += chunk
+    return said
 
 
 def wait_for_room(conn: socket.socket, timeout_s: float) -> None:

@@ -45,6 +45,10 @@ _NO_THREAD = TransientError(
     hint="end other processes, or raise the limit on memory (ulimit -v) or processes (ulimit -u)",
 )
 
+_TOO_LATE = TransientError(
+    "asked-too-late", "the daemon did not wait any longer for the call; nothing was done", hint="try again"
+)
+
 
 class Server(socketserver.ThreadingMixIn, socketserver.BaseServer):
     """A stream server on a unix socket that knows its live connections."""
@@ -173,6 +177,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     server: Server
     timeout = REQUEST_TIMEOUT_S
+    _has_replied = False
     protocol_version = "HTTP/1.0"
 
     def do_GET(self) -> None:
@@ -202,7 +207,14 @@ class _Handler(BaseHTTPRequestHandler):
             raise CallError(400, "body-cut-off", "the body ended before its length")
         return Call(self.command, url.path, dict(parse_qsl(url.query)), _object(raw))
 
+    def log_error(self, format: str, *args: Any) -> None:  # noqa: A002, ANN401, ARG002 - the base class's
+        """Tell a caller whom we no longer wait for that nothing was done: the base class only hangs up."""
+        if not self._has_replied:
+            with suppress(OSError):
+                self._reply(408, error_body(_TOO_LATE))
+
     def _reply(self, status: int, body: Mapping[str, Any]) -> None:
+        self._has_replied = True
         content = content_of(body)
         self.wfile.write(f"HTTP/1.0 {status} {responses.get(status, 'Error')}\r\n".encode() + _head(content))
         self.wfile.write(content)

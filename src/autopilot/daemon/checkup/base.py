@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from autopilot.config import proc
 from autopilot.config.foreign_file import UnreadableError, read_plain
 from autopilot.config.git import Git, GitError
+from autopilot.config.passing import status_of
 from autopilot.config.paths import RESULT_FILE
 from autopilot.config.plain import one_line
 from autopilot.config.removal import remove_tree
@@ -172,10 +173,11 @@ def _standing(git: Git, place: Path, repo: Repo) -> tuple[Path, str]:
 def _of_a_run(runs: Path, sha: str) -> Baseline | None:
     """Find a run that measured this very commit."""
     try:
-        newest = sorted(runs.iterdir(), key=lambda folder: folder.stat().st_mtime_ns, reverse=True)
+        seen = {folder: status_of(folder) for folder in runs.iterdir()}
     except OSError:
         return None
-    for folder in newest[:_RESULTS]:
+    by_time = {folder: status.st_mtime_ns for folder, status in seen.items() if status is not None}
+    for folder in sorted(by_time, key=lambda each: by_time[each], reverse=True)[:_RESULTS]:
         try:
             raw = read_plain(folder / RESULT_FILE, max_bytes=_MAX_RESULT_BYTES)
             result = RunResult.model_validate_json(raw)

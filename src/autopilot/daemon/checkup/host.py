@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import psutil
 
 from autopilot.config import environ
+from autopilot.config.passing import size_of
 from autopilot.daemon import statedir
 from autopilot.daemon.api import client
 from autopilot.daemon.checkup.check import blocked, ok, warning
@@ -71,10 +72,11 @@ def database(paths: Paths, clock: Clock) -> Check:
     except TransientError as error:
         who = ", ".join(_holders(paths.database)) or "a process of somebody else"
         return blocked("database", f"{error.what}: {who}", "wait for it, or end it")
-    log = paths.database.with_name(f"{paths.database.name}-wal")
-    if log.exists() and log.stat().st_size > TELL_BYTES:
+    # Whoever closes the database last takes the log away.
+    log_bytes = size_of(paths.database.with_name(f"{paths.database.name}-wal"))
+    if log_bytes > TELL_BYTES:
         who = ", ".join(_holders(paths.database)) or "a process of somebody else"
-        what = f"whole, but its write-ahead log has grown to {log.stat().st_size / GIB:.1f} GiB"
+        what = f"whole, but its write-ahead log has grown to {log_bytes / GIB:.1f} GiB"
         return warning("database", f"{paths.database} is {what}", f"who has it open: {who}")
     return ok("database", f"{paths.database} is whole")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autopilot.config import environ
+from autopilot.config.passing import size_of
 from autopilot.config.room import has_no_room
 from autopilot.daemon.checkup.check import blocked, ok, warning
 from autopilot.daemon.checkup.configured import credential
@@ -75,7 +76,7 @@ def logs(paths: Paths) -> Check:
     if has_no_room(paths.logs):
         what = f"no room is left for {paths.logs}: what happens is not written down"
         return warning("logs", what, "make room on its disk; tickets go on meanwhile")
-    taken = sum(file.stat().st_size for file in paths.logs.iterdir() if file.is_file())
+    taken = sum(map(size_of, filter(Path.is_file, paths.logs.iterdir())))
     return ok("logs", f"{paths.logs}, {taken / _MIB:.1f} MiB")
 
 

@@ -14,6 +14,7 @@ from collections import Counter
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from autopilot.config.passing import size_of, status_of
 from autopilot.daemon.report.pieces import Facts, Left
 from autopilot.daemon.store import copies
 from autopilot.daemon.store.damage import LOCK_SUFFIX, SIDECARS
@@ -187,13 +188,13 @@ def _integrity(raw: sqlite3.Connection) -> dict[str, Any]:
 
 def _files(database: Path) -> dict[str, Any]:
     found = (database.with_name(database.name + end) for end in ("", *SIDECARS, LOCK_SUFFIX))
-    return {path.name: path.stat().st_size for path in found if path.exists()}
+    return {path.name: seen.st_size for path in found if (seen := status_of(path)) is not None}
 
 
 def _copies(given: Given) -> list[dict[str, Any]]:
     """List copies by name, time and size; none is read, for that may take minutes."""
     folder = given.paths.state / copies.BACKUP_FOLDER
     return [
-        {"name": path.name, "taken": iso_utc(copies.taken_ms(path)), "size_bytes": path.stat().st_size}
+        {"name": path.name, "taken": iso_utc(copies.taken_ms(path)), "size_bytes": size_of(path)}
         for path in copies.in_folder(folder)[:_MOST_COPIES]
     ]
