@@ -6,6 +6,7 @@ writer that is in the middle of one, or was killed there. Stdlib only.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ def append_line(path: Path, entry: Mapping[str, Any]) -> None:
     Behind half a line, which a writer that was killed has left, a new one is begun.
 
     Raises:
-        OSError: the line could not be written whole.
+        OSError: the line could not be written whole; ENOSPC where only a part of it found room.
     """
     line = json.dumps(entry, separators=(",", ":")).encode() + b"\n"
     handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE_MODE)
@@ -45,8 +46,7 @@ def append_line(path: Path, entry: Mapping[str, Any]) -> None:
     finally:
         os.close(handle)
     if written != len(line):
-        msg = f"only {written} of {len(line)} bytes of a line went to {path}"
-        raise OSError(msg)
+        raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes of a line went to {path}")
 
 
 def is_torn(handle: int) -> bool:

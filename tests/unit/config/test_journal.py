@@ -1,9 +1,11 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from autopilot.config.journal import append_line, read_lines
+from autopilot.config.room import is_full
 
 
 def test_what_was_appended_is_read_back_once(tmp_path: Path) -> None:
@@ -88,3 +90,17 @@ def test_a_line_behind_one_that_a_kill_has_cut_off_is_not_lost_with_it(tmp_path:
     reading = read_lines(journal)
     assert [entry["event"] for entry in reading.entries] == ["whole", "after"]
     assert reading.damaged == 1
+
+
+def test_a_line_for_a_part_of_which_there_is_room_says_that_the_disk_is_full_and_hides_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last bytes of a full disk take half a line, and the kernel calls that no error."""
+    real = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda handle, data: real(handle, data[:7]))
+        with pytest.raises(OSError, match="only 7 of 9 bytes of a line") as caught:
+            append_line(tmp_path / "events", {"n": 10})
+    assert is_full(caught.value)
+    append_line(tmp_path / "events", {"n": 11})
+    assert read_lines(tmp_path / "events").entries == ({"n": 11},)
