@@ -6,16 +6,14 @@ Must not decide whether anything is due: each schedule asks for itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from autopilot.daemon import demand, schedules, windows
 from autopilot.daemon.store import nights, queries_host, queries_tickets
-from autopilot.schemas.units import MS_PER_S
+from autopilot.schemas.units import MS_PER_S, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import tzinfo
 
     from sqlalchemy import Connection
 
@@ -45,7 +43,7 @@ def ahead(conn: Connection, settings: Settings, now_ms: int) -> tuple[Upcoming, 
     if ticket_ms is not None:
         found.append(("a ticket's wait ends", ticket_ms))
     return tuple(
-        Upcoming(name, at_ms, local(at_ms, zone))
+        Upcoming(name, at_ms, local_time(at_ms, zone))
         for name, at_ms in sorted(found, key=lambda each: (each[1], each[0]))
         if at_ms >= now_ms
     )
@@ -61,11 +59,6 @@ def troubled(conn: Connection, now_ms: int) -> tuple[LastTime, ...]:
 def is_stale(last: LastTime, now_ms: int) -> bool:
     """Tell whether a daily schedule has missed a date."""
     return last.name in schedules.DAILY and now_ms - last.due_ms > STALE_MS
-
-
-def local(at_ms: int, zone: tzinfo | None) -> str:
-    """Show a moment as the clock on the operator's wall shows it, to the minute, with its zone."""
-    return f"{datetime.fromtimestamp(at_ms / MS_PER_S, tz=UTC).astimezone(zone):%Y-%m-%d %H:%M %Z}"
 
 
 def _hours(settings: Settings, switch: Switch, now_ms: int) -> Iterator[tuple[str, int]]:

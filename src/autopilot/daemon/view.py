@@ -18,6 +18,7 @@ from autopilot.daemon.store import deliveries, nights, queries_host, queries_run
 from autopilot.daemon.store.mapping import unknown
 from autopilot.schemas.ids import canonical
 from autopilot.schemas.machine import State
+from autopilot.schemas.units import local_time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +95,7 @@ def _publication_waits(desk: Desk, conn: Connection, seen: Ticket) -> str:
     if must_stop_running(queries_host.switch(conn), now_ms):
         return "it is published once the switch is on again: autopilot on"
     if seen.not_before_ms > now_ms:
-        again = agenda.local(seen.not_before_ms, demand.zone_of(desk.settings))
+        again = local_time(seen.not_before_ms, demand.zone_of(desk.settings))
         return f"its publication is tried again {again}"
     return ""
 

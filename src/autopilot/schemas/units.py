@@ -109,6 +109,18 @@ def iso_utc(epoch_ms: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def local_time(epoch_ms: int, zone: tzinfo | None = None) -> str:
+    """Show UTC epoch milliseconds as the clock on the wall shows them, to the minute, with its zone.
+
+    Args:
+        epoch_ms: the moment.
+        zone: whose clock; by default this process's.
+    """
+    from datetime import UTC, datetime  # noqa: PLC0415 - ADR 0072
+
+    return f"{datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone(zone):%Y-%m-%d %H:%M %Z}"
+
+
 def in_local_time(text: str, zone: tzinfo | None = None) -> str:
     """Show each time that `iso_utc` wrote into a text as the clock on the wall shows it, with its zone.
 
@@ -118,11 +130,10 @@ def in_local_time(text: str, zone: tzinfo | None = None) -> str:
         text: anything; a time that no clock can show stays as it is.
         zone: whose clock; by default this process's.
     """
-    from datetime import datetime  # noqa: PLC0415 - ADR 0072
 
     def shown(match: re.Match[str]) -> str:
         try:
-            return f"{datetime.fromisoformat(match.group()).astimezone(zone):%Y-%m-%d %H:%M %Z}"
+            return local_time(parse_iso_ms(match.group()), zone)
         except (ValueError, OverflowError, OSError):
             return match.group()
 

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from autopilot.daemon import agenda, demand, view
+from autopilot.daemon import demand, view
 from autopilot.daemon.digest import gather, render
 from autopilot.daemon.loop import Loop
 from autopilot.daemon.store import writes
 from autopilot.schemas.machine import State
 from autopilot.schemas.publication import PublishOutcome
+from autopilot.schemas.units import local_time
 from tests.support import queue
 from tests.support.shop import Stage
 
@@ -43,7 +44,7 @@ def test_one_that_was_put_off_is_told_with_its_reason_and_when_it_is_tried_again
     ticket = queue.look(stage.store, "T-1")
     assert ticket.reason
     assert ticket.not_before_ms > stage.clock.now_ms()
-    again = agenda.local(ticket.not_before_ms, demand.zone_of(stage.settings))
+    again = local_time(ticket.not_before_ms, demand.zone_of(stage.settings))
     assert ticket.reason in under_way(stage)
     assert again in under_way(stage)
     assert again in view.why(stage.desk(), "T-1")["next"]

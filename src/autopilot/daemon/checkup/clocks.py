@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autopilot.daemon import demand
 from autopilot.daemon.checkup.check import blocked, ok, warning
-from autopilot.schemas.units import MS_PER_S, format_duration
+from autopilot.schemas.units import MS_PER_S, format_duration, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,15 +33,19 @@ def clock(scene: Scene) -> Check:
     """Look whether the clock can be right."""
     now_ms = scene.clock.now_ms()
     if now_ms < _EARLIEST_MS:
-        return blocked("clock", f"it shows {_shown(now_ms, UTC)}", "set it: sudo timedatectl set-ntp true")
+        return blocked(
+            "clock", f"it shows {local_time(now_ms, UTC)}", "set it: sudo timedatectl set-ntp true"
+        )
     try:
         written_ms = scene.paths.database.stat().st_mtime_ns // 1_000_000
     except OSError:
         written_ms = 0
     if written_ms > now_ms + _SOON_MS:
-        what = f"it shows {_shown(now_ms, UTC)}, and the queue was written at {_shown(written_ms, UTC)}"
+        what = (
+            f"it shows {local_time(now_ms, UTC)}, and the queue was written at {local_time(written_ms, UTC)}"
+        )
         return warning("clock", what, "if it was set back by mistake: sudo timedatectl set-ntp true")
-    return ok("clock", _shown(now_ms, UTC))
+    return ok("clock", local_time(now_ms, UTC))
 
 
 def time_zone(scene: Scene, *, localtime: Path = LOCALTIME) -> Iterator[Check]:
@@ -53,7 +57,7 @@ def time_zone(scene: Scene, *, localtime: Path = LOCALTIME) -> Iterator[Check]:
         yield blocked("time zone", what, _SET) if hours else warning("time zone", what, _SET)
         return
     zone = demand.zone_of(scene.settings)
-    now = _shown(scene.clock.now_ms(), zone)
+    now = local_time(scene.clock.now_ms(), zone)
     yield ok("time zone", f"{scene.settings.schedule.timezone or 'of this machine'}: it is {now}")
     yield from _window(scene, zone)
 
@@ -61,16 +65,16 @@ def time_zone(scene: Scene, *, localtime: Path = LOCALTIME) -> Iterator[Check]:
 def _window(scene: Scene, zone: ZoneInfo | None) -> Iterator[Check]:
     window = scene.window()
     if window is None:
-        when = "at any hour" if scene.until_ms is None else f"until {_shown(scene.until_ms, zone)}"
+        when = "at any hour" if scene.until_ms is None else f"until {local_time(scene.until_ms, zone)}"
         yield ok("window", f"tickets are launched {when}")
         return
     opens_ms, closes_ms = window
     length = format_duration((closes_ms - opens_ms) / MS_PER_S)
-    seen = f"from {_shown(opens_ms, zone)} to {_shown(closes_ms, zone)}, {length}"
+    seen = f"from {local_time(opens_ms, zone)} to {local_time(closes_ms, zone)}, {length}"
     if _offset_s(opens_ms, zone) != _offset_s(closes_ms, zone):
         seen += "; the clocks change in it"
     if scene.until_ms is not None and scene.until_ms <= opens_ms:
-        what = f"the switch turns off at {_shown(scene.until_ms, zone)}, before the window opens: {seen}"
+        what = f"the switch turns off at {local_time(scene.until_ms, zone)}, before the window opens: {seen}"
         yield blocked("window", what, "autopilot on --now, or a later --until")
         return
     yield ok("window", seen)
@@ -100,9 +104,3 @@ def _is_known(given: str) -> bool:
 def _offset_s(epoch_ms: int, zone: ZoneInfo | None) -> float:
     offset = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone(zone).utcoffset()
     return 0.0 if offset is None else offset.total_seconds()
-
-
-def _shown(epoch_ms: int, zone: object) -> str:
-    moment = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC)
-    local = moment.astimezone(zone if isinstance(zone, ZoneInfo) else UTC if zone is UTC else None)
-    return f"{local:%Y-%m-%d %H:%M %Z}"

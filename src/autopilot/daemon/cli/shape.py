@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from autopilot.daemon.cli import console
 from autopilot.daemon.next_command import next_command, price_hint
-from autopilot.schemas.units import MS_PER_S, format_duration, format_usd, in_local_time
+from autopilot.schemas.units import MS_PER_S, format_duration, format_usd, in_local_time, local_time
 
 TYPE_CHECKING = False  # not from `typing`: ADR 0072
 if TYPE_CHECKING:
@@ -130,10 +130,7 @@ def saved_work(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def when(epoch_ms: int) -> str:
     """Show a time as the clock on the wall shows it, to the minute, with its zone."""
-    from datetime import UTC, datetime
-
-    moment = datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone()
-    return f"{moment:%Y-%m-%d %H:%M %Z}"
+    return local_time(epoch_ms)
 
 
 def since(epoch_ms: int, now_ms: int) -> str:

@@ -154,7 +154,10 @@ def _history(rows: Sequence[Mapping[str, Any]]) -> None:
     console.table(
         [
             (
-                *(shape.when(row["at_ms"]), row["trigger"], row["to_state"], row["by"]),
+                shape.when(row["at_ms"]),
+                row["trigger"],
+                row["to_state"],
+                row["by"],
                 in_local_time(row["reason"]),
             )
             for row in rows

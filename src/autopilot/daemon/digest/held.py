@@ -9,9 +9,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
-from autopilot.daemon.agenda import local
 from autopilot.daemon.digest.machine import MARKDOWN_SPECIAL
-from autopilot.schemas.units import MS_PER_S, format_duration
+from autopilot.schemas.units import MS_PER_S, format_duration, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -66,7 +65,7 @@ def usual(night: Night) -> str:
 def _line(one: PastHold, night: Night) -> str:
     scope = "" if one.scope == "host" else f" ({_plain(one.scope)})"
     often = f", {one.times} times" if one.times > 1 else ""
-    span = f"{local(one.since_ms, night.zone)} to {local(one.until_ms, night.zone)}"
+    span = f"{local_time(one.since_ms, night.zone)} to {local_time(one.until_ms, night.zone)}"
     long = format_duration(one.held_ms / MS_PER_S)
     return f"{_plain(one.name)}{scope}: {_plain(one.cause)}, for {long}{often}, {span} → {_plain(one.cure)}"
 

@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from autopilot.config.plain import one_line
-from autopilot.daemon.agenda import local
-from autopilot.schemas.units import MS_PER_S, format_duration
+from autopilot.schemas.units import MS_PER_S, format_duration, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,12 +29,12 @@ def lines(night: Night) -> Iterator[str]:
     for lock in night.locks:
         if lock.warning:
             whose = WHOSE.get(lock.name, lock.name)
-            since = local(lock.since_ms, night.zone)
+            since = local_time(lock.since_ms, night.zone)
             said = f"{lock.warning}: {lock.detail}" if lock.detail else lock.warning
             what = "no sleep lock" if lock.kind == "none" else "no lock for the lid"
             yield f"{what} {whose} since {since}: {_plain(said)} → `autopilot doctor`"
     for last in night.troubled:
-        when = local(last.ended_ms if last.outcome == "failed" else last.due_ms, night.zone)
+        when = local_time(last.ended_ms if last.outcome == "failed" else last.due_ms, night.zone)
         what = (
             f"failed at {when}: {_plain(last.detail)}" if last.outcome == "failed" else f"was last for {when}"
         )
@@ -58,7 +57,7 @@ def _slept(night: Night) -> Iterator[str]:
     yield f"it slept {times}; {cost}"
     for one in night.sleeps[:MOST_SLEEPS]:
         broke = f", through {', '.join(map(_plain, one.runs))}" if one.runs else ""
-        yield f"asleep from {local(one.started_ms, night.zone)} for {_long(one.slept_ms)}{broke}"
+        yield f"asleep from {local_time(one.started_ms, night.zone)} for {_long(one.slept_ms)}{broke}"
     if count > MOST_SLEEPS:
         yield f"and {count - MOST_SLEEPS} times more"
 

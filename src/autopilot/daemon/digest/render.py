@@ -6,7 +6,6 @@ Must not decide what belongs into a night; `night.py` and `gather.py` do that.
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from autopilot.config.plain import one_line
@@ -15,7 +14,7 @@ from autopilot.daemon.digest import held, machine
 from autopilot.daemon.next_command import close_hint, next_command, price_hint
 from autopilot.schemas.cell import weakness
 from autopilot.schemas.machine import State
-from autopilot.schemas.units import MS_PER_S, format_usd, in_local_time
+from autopilot.schemas.units import format_usd, in_local_time, local_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -294,4 +293,4 @@ def _plain(text: str) -> str:
 
 def _when(night: Night, epoch_ms: int) -> str:
     """Show a time as the clock on the operator's wall shows it."""
-    return f"{datetime.fromtimestamp(epoch_ms / MS_PER_S, tz=UTC).astimezone(night.zone):%Y-%m-%d %H:%M %Z}"
+    return local_time(epoch_ms, night.zone)
