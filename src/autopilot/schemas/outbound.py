@@ -87,14 +87,13 @@ RULES = (
         "< ",
     ),
 )
-# Tags that end or begin what others stand in, and a footnote, which is shown below all else; then what a page
-# loads as soon as somebody looks at it: its address tells whoever was named there what the run put into it.
+# Tags that end or begin what others stand in, and a footnote, which is shown below all else.
 _LEAVING = (
-    r"(?i)(<)(?=/?(?:blockquote|ul|ol|li|dl|dt|dd|table|thead|tbody|tfoot|caption|tr|td|th|h[1-6]|hr|body|html)\b)"
-    r"|(\[)(?=\^[^\]\s]{1,100}\]:)"
-    r"|(<)(?=(?:img|image|picture|source|video|audio|embed|object)\b)"
-    r"|(!)(?=\[)"
+    r"<(?=/?(?:blockquote|ul|ol|li|dl|dt|dd|table|thead|tbody|tfoot|caption|tr|td|th|h[1-6]|hr|body|html)\b)"
+    r"|\[(?=\^[^\]\s]{1,100}\]:)"
 )
+# What a page loads as soon as somebody looks at it: the address tells its owner what the run put into it.
+_LOADED = r"<(?=(?:img|image|picture|source|video|audio|embed|object)\b)|!(?=\[)"
 
 
 def clean(text: str, *, roots: Iterable[str] = ()) -> Cleaned:
@@ -122,7 +121,7 @@ def clean(text: str, *, roots: Iterable[str] = ()) -> Cleaned:
 
 def contained(text: str) -> str:
     """Keep clean text in the quotation, list or cell that it is put into; an image in it becomes a link."""
-    return re.sub(_LEAVING, r"\g<0> ", text)
+    return re.sub(rf"(?i){_LEAVING}|{_LOADED}", r"\g<0> ", text)
 
 
 def clean_line(text: str, *, roots: Iterable[str] = ()) -> str:
