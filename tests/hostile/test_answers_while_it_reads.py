@@ -49,7 +49,7 @@ def test_dmn_049_while_the_structure_is_read_health_says_checking_and_nothing_is
     os.mkfifo(go_on)
     daemon = Daemon(tmp_path / "home", config=CONFIG, argv=("-c", HELD, str(go_on)))
     try:
-        daemon.start()
+        daemon.start(until="checking")
         assert daemon.call("GET", "/v1/health")["status"] == "checking"
         with pytest.raises(TransientError, match="daemon-checking"):
             daemon.call("POST", "/v1/tickets", title="Too early", repo="shop")
@@ -73,7 +73,7 @@ def test_asked_to_end_while_it_reads_its_large_queue_it_ends_and_the_next_start_
         daemon.call("POST", "/v1/tickets", title="Kept", repo="shop")
         assert daemon.stop() == ExitCode.OK
         daemon.argv = ("-c", READING)
-        daemon.start()
+        daemon.start(until="checking")
         assert daemon.call("GET", "/v1/health")["status"] == "checking"
         assert daemon.stop() == ExitCode.OK
         known = failed_starts(daemon.paths)

@@ -19,24 +19,28 @@ from tests.support.daemon import PATIENCE_S, Daemon
 from tests.support.shop import CONFIG
 from tests.support.wait import wait_until
 
-SLOW_AT_LAST = """
-import sys, time
+ASKED_AT_LAST = """
+import select, socket, sys
+from autopilot.config.address import short_address
 from autopilot.daemon import app, starts
-from autopilot.daemon.cli.main import main
+from autopilot.daemon.cli.main import run
 
-class Slow:
+class Asked:
     def __getattr__(self, name):
         return getattr(starts, name)
 
     def is_up(self, paths):
-        time.sleep(0.5)
+        with socket.socket(socket.AF_UNIX) as caller, short_address(paths.control_socket) as address:
+            caller.connect(address)
+            caller.sendall(b"GET /v1/health HTTP/1.0\\r\\n\\r\\n")
+            if select.select([caller], [], [], 0.5)[0]:
+                assert b'"ok"' not in caller.recv(65536), "it says that it is up before it is"
         starts.is_up(paths)
 
-app.starts = Slow()
-sys.argv[1:] = ["daemon", "run"]
-main()
+app.starts = Asked()
+sys.exit(run(["daemon", "run"]))
 """
-"""A daemon for which the last step of a start takes long."""
+"""A daemon that somebody asks before the last step of its start."""
 
 
 @pytest.fixture
@@ -101,8 +105,8 @@ def test_a_daemon_that_ends_badly_later_did_not_fail_to_start(daemon: Daemon) ->
     assert failed_starts(daemon.paths) is None
 
 
-def test_a_daemon_that_answered_is_up_however_long_the_end_of_its_start_takes(tmp_path: Path) -> None:
-    daemon = Daemon(tmp_path / "home", config=CONFIG, argv=("-c", SLOW_AT_LAST))
+def test_a_daemon_that_says_it_is_up_has_its_start_behind_it(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "h", config=CONFIG, argv=("-c", ASKED_AT_LAST))
     try:
         daemon.start()
         daemon.kill()

@@ -70,8 +70,8 @@ class Daemon:
         self.has_stem = has_stem
         self._stem: Stem | None = None
 
-    def start(self, *, is_awaited: bool = True) -> subprocess.Popen[bytes] | Sprout:
-        """Start a daemon; by default wait until it answers."""
+    def start(self, *, is_awaited: bool = True, until: str = "ok") -> subprocess.Popen[bytes] | Sprout:
+        """Start a daemon; by default wait until it answers that it is up, or that it is at `until`."""
         with self.out.open("ab") as out:
             if self.has_stem:
                 self._stem = self._stem or Stem(self.argv, self.environment(), out)
@@ -88,7 +88,7 @@ class Daemon:
                     start_new_session=True,
                 )
         if is_awaited:
-            wait_until(self._is_up, PATIENCE_S, f"the daemon answers; it said: {self.said()}")
+            wait_until(lambda: self._is(until), PATIENCE_S, f"the daemon is {until}; it said: {self.said()}")
         return self.process
 
     def environment(self) -> dict[str, str]:
@@ -111,12 +111,12 @@ class Daemon:
             timeout=PATIENCE_S,
         )
 
-    def _is_up(self) -> bool:
+    def _is(self, status: str) -> bool:
         assert self.process is not None
         assert self.process.poll() is None, f"the daemon ended with {self.process.poll()}: {self.said()}"
         with suppress(AutopilotError):
             health = client.call(self.paths.control_socket, "GET", "/v1/health")
-            return bool(health["pid"] == self.process.pid)
+            return (health["pid"], health["status"]) == (self.process.pid, status)
         return False
 
     def call(self, method: str, path: str, **body: object) -> dict[str, Any]:

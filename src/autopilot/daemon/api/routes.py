@@ -49,8 +49,8 @@ class Routes:
         if not is_ready:
             raise TransientError(
                 "daemon-checking",
-                "the daemon has started and is reading the structure of its large database",
-                hint="try again in a moment; nothing is read or written before it is found whole",
+                "the daemon is starting: it recovers, or reads the structure of a large database",
+                hint="try again in a moment; nothing is read or written before that is done",
             )
         from autopilot.daemon.api import answers  # noqa: PLC0415 - an idle daemon answers nobody
 
