@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from autopilot.config.clock import SystemClock
 from autopilot.config.passing import size_of, status_of
 from autopilot.config.paths import paths_below
-from autopilot.daemon.checkup import notices
+from autopilot.daemon.checkup import host, notices
 from autopilot.schemas.checkup import CheckVerdict
+from tests.support import queue
 
 
 def test_what_is_there_is_seen(tmp_path: Path) -> None:
@@ -45,3 +47,14 @@ def test_a_log_that_is_rotated_away_while_its_folder_is_looked_at_makes_no_fault
 
     monkeypatch.setattr(Path, "is_file", is_file)
     assert notices.logs(paths).verdict is CheckVerdict.GO
+
+
+def test_a_database_that_is_closed_while_it_is_looked_at_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever closes it last takes its write-ahead log away: here after it was asked for."""
+    paths = paths_below(tmp_path)
+    queue.new_store(paths.ensure().state).close()
+    exists = Path.exists
+    monkeypatch.setattr(Path, "exists", lambda self: self.name.endswith("-wal") or exists(self))
+    assert host.database(paths, SystemClock()).verdict is CheckVerdict.GO

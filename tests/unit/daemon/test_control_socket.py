@@ -28,6 +28,7 @@ from autopilot.schemas.errors import (
     TicketError,
     TransientError,
 )
+from tests.support.answering import answering
 from tests.support.wait import wait_until
 
 
@@ -268,21 +269,13 @@ def test_without_a_daemon_the_client_says_so_and_a_nudge_is_no_error(tmp_path: P
 
 def test_an_answer_that_is_cut_off_is_an_error_and_not_half_an_answer(tmp_path: Path) -> None:
     path = tmp_path / "control.sock"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(path))
-        listener.listen()
 
-        def answer_half() -> None:
-            conn, _ = listener.accept()
-            with conn:
-                conn.recv(65536)
-                conn.sendall(b'HTTP/1.0 200 OK\r\nContent-Length: 40\r\n\r\n{"tickets": []}')
+    def answer_half(conn: socket.socket) -> None:
+        conn.recv(65536)
+        conn.sendall(b'HTTP/1.0 200 OK\r\nContent-Length: 40\r\n\r\n{"tickets": []}')
 
-        liar = threading.Thread(target=answer_half)
-        liar.start()
-        with pytest.raises(AutopilotError) as caught:
-            client.call(path, "GET", "/v1/tickets")
-        liar.join()
+    with answering(path, answer_half), pytest.raises(AutopilotError) as caught:
+        client.call(path, "GET", "/v1/tickets")
     assert caught.value.code == "daemon-cut-off"
 
 

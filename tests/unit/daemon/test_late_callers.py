@@ -5,9 +5,6 @@ from __future__ import annotations
 import json
 import select
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +14,7 @@ from autopilot.daemon.api import client
 from autopilot.daemon.api.call import CallError, error_body
 from autopilot.daemon.api.control import ControlServer
 from autopilot.schemas.errors import AutopilotError, TransientError
+from tests.support.answering import answering
 
 PATIENCE_S = 20.0
 LARGE = {"text": "x" * (2 << 20)}
@@ -35,61 +33,41 @@ def hear(conn: socket.socket) -> None:
         assert len(said.read(length)) == length
 
 
-@contextmanager
-def listening(path: Path, *, cut: int) -> Iterator[list[str]]:
-    """Somebody who cuts the first callers off, and hears the next one."""
-    met: list[str] = []
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(path))
-        listener.listen()
+def cut_off(_: socket.socket) -> None:
+    """Hang up on a caller who has not been heard."""
 
-        def serve() -> None:
-            for number in range(3):
-                conn, _ = listener.accept()
-                with conn:
-                    if number < cut:
-                        met.append("cut")
-                        continue
-                    met.append("heard")
-                    hear(conn)
-                    answer(conn, 200, {"done": True})
-                    return
 
-        serving = threading.Thread(target=serve)
-        serving.start()
-        yield met
-        serving.join()
+def serve(conn: socket.socket) -> None:
+    hear(conn)
+    answer(conn, 200, {"done": True})
+
+
+def refuse(conn: socket.socket) -> None:
+    answer(conn, 413, error_body(CallError(413, "body-too-large", "the body is too large")))
 
 
 @pytest.mark.parametrize("cut", [1, 2])
 def test_who_was_cut_off_before_it_was_heard_asks_again(tmp_path: Path, cut: int) -> None:
-    with listening(tmp_path / "s", cut=cut) as met:
+    with answering(tmp_path / "s", *[cut_off] * cut, serve):
         assert client.call(tmp_path / "s", "POST", "/v1/tickets", LARGE) == {"done": True}
-    assert met == ["cut"] * cut + ["heard"]
 
 
 def test_who_is_never_heard_asks_three_times(tmp_path: Path) -> None:
-    with listening(tmp_path / "s", cut=3) as met, pytest.raises(TransientError) as caught:
+    with answering(tmp_path / "s", *[cut_off] * 3), pytest.raises(TransientError) as caught:
         client.call(tmp_path / "s", "POST", "/v1/tickets", LARGE)
-    assert (caught.value.code, met) == ("daemon-silent", ["cut"] * 3)
+    assert caught.value.code == "daemon-silent"
+
+
+def test_who_was_heard_and_is_not_answered_does_not_ask_again(tmp_path: Path) -> None:
+    """It may have been done: a second time is for whoever asked to decide."""
+    with answering(tmp_path / "s", hear), pytest.raises(TransientError) as caught:
+        client.call(tmp_path / "s", "POST", "/v1/tickets", LARGE)
+    assert caught.value.code == "daemon-cut-off"
 
 
 def test_a_refusal_that_comes_before_the_end_of_the_question_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "s"
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-        listener.bind(str(path))
-        listener.listen()
-
-        def refuse() -> None:
-            conn, _ = listener.accept()
-            with conn:
-                answer(conn, 413, error_body(CallError(413, "body-too-large", "the body is too large")))
-
-        refusing = threading.Thread(target=refuse)
-        refusing.start()
-        with pytest.raises(AutopilotError) as caught:
-            client.call(path, "POST", "/v1/tickets", LARGE)
-        refusing.join()
+    with answering(tmp_path / "s", refuse), pytest.raises(AutopilotError) as caught:
+        client.call(tmp_path / "s", "POST", "/v1/tickets", LARGE)
     assert caught.value.code == "body-too-large"
 
 
@@ -97,12 +75,12 @@ def test_a_caller_whose_machine_stands_still_for_longer_than_the_daemon_waits_is
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between the connection and the question there may be seconds on a machine with a busy disk."""
-    stood: list[float] = []
+    stood: list[bool] = []
 
     class Slow(socket.socket):
         def sendall(self, *given: Any) -> None:  # noqa: ANN401 - as the base class has it
             if not stood:
-                stood.append(PATIENCE_S)
+                stood.append(True)
                 assert select.select([self], [], [], PATIENCE_S)[0], "the daemon gave the caller up"
             super().sendall(*given)
 

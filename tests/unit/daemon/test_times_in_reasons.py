@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from zoneinfo import ZoneInfo
 
@@ -17,20 +15,12 @@ from autopilot.schemas.checkup import Check, CheckVerdict
 from autopilot.schemas.machine import State
 from autopilot.schemas.ticket import Hold
 from autopilot.schemas.units import iso_utc
+from tests.support.zones import local_zone
 from tests.unit.daemon.digest.test_digest_text import QUIET, UNTIL, ticket
 
 CAUSE = f"a run may cost $5.00: nothing starts before {iso_utc(1_767_052_800_000)}"
 SHOWN = "nothing starts before 2025-12-30 01:00 CET"
 HOLD = Hold(name="budget", scope="host", cause=CAUSE, since_ms=UNTIL, cure="wait", clears_ms=None)
-
-
-@pytest.fixture
-def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "Europe/Berlin")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
 
 
 def test_the_digest_shows_them_so() -> None:
@@ -46,10 +36,11 @@ def test_so_does_what_is_sent(language: str) -> None:
     assert SHOWN in wording.digest(night, catalogue(language))
 
 
-@pytest.mark.usefixtures("berlin")
 def test_so_do_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    assert SHOWN in next(shape.holds([HOLD.model_dump(mode="json")]))
-    assert shape.standing({"reason": CAUSE}).endswith(SHOWN)
-    assert shape.standing({"waiting_for": "person", "reason": CAUSE}).endswith(SHOWN)
-    doctor.print_checks([Check(name="budget", verdict=CheckVerdict.WARNING, evidence=CAUSE, cure="wait")])
+    line = Check(name="budget", verdict=CheckVerdict.WARNING, evidence=CAUSE, cure="wait")
+    with local_zone("Europe/Berlin"):
+        assert SHOWN in next(shape.holds([HOLD.model_dump(mode="json")]))
+        assert shape.standing({"reason": CAUSE}).endswith(SHOWN)
+        assert shape.standing({"waiting_for": "person", "reason": CAUSE}).endswith(SHOWN)
+        doctor.print_checks([line])
     assert SHOWN in capsys.readouterr().out

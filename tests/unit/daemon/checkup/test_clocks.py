@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +12,7 @@ from autopilot.daemon.checkup import clocks
 from autopilot.schemas.checkup import Check
 from tests.support.clock import FakeClock
 from tests.support.scenes import scene
+from tests.support.zones import local_zone
 
 ANY = '[schedule]\nwindow = ""\n'
 BERLIN = '[schedule]\nwindow = "22:00-07:00"\ntimezone = "Europe/Berlin"\n'
@@ -20,12 +20,9 @@ HERE = "/usr/share/zoneinfo/UTC"
 
 
 @pytest.fixture(autouse=True)
-def _zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("TZ", "UTC")
-    time.tzset()
-    yield
-    monkeypatch.undo()
-    time.tzset()
+def _zone() -> Iterator[None]:
+    with local_zone("UTC"):
+        yield
 
 
 def zone(home: Path, config: str, *, localtime: str = HERE, **given: str) -> dict[str, Check]:
