@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +12,7 @@ from autopilot.schemas.run import Outcome, RunSpec
 from tests.escape import searcher
 from tests.support.cell_clients import KEY, Client
 from tests.support.cell_fixtures import Play, checked_repo
+from tests.support.programs import PYTHON_WORD
 from tests.support.repos import Repo
 from tests.support.runs import Host, run_here
 from tests.support.small_net import Pages
@@ -22,7 +22,7 @@ REPORT = "found.json"
 # By the agent alone: gates are given no key, and no way out.
 SEARCH = (
     '[ -z "$HTTPS_PROXY" ] || '
-    f'{sys.executable} -I search.py {KEY.encode().hex()} "$TMPDIR/{REPORT}" >"$TMPDIR/said" 2>&1\n'
+    f'{PYTHON_WORD} -I search.py {KEY.encode().hex()} "$TMPDIR/{REPORT}" >"$TMPDIR/said" 2>&1\n'
 )
 
 

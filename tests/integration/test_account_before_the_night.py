@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import shlex
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from autopilot.schemas.checkup import Area, Check
 from tests.support import captures
 from tests.support.clock import FakeClock
 from tests.support.fixtures import MakeModel
+from tests.support.programs import write_named
 from tests.support.repo_traps import write_script
 from tests.support.scenarios import library
 from tests.support.scenes import limit, scene
@@ -201,12 +201,12 @@ def test_where_a_run_has_no_broker_the_question_has_none_either(machine: Machine
 
 def test_the_question_reaches_the_service_through_the_broker_which_signs_it(machine: Machine) -> None:
     said = machine.folder / "said"
-    machine.client.write_text(
-        f"#!{sys.executable} -I\n"
+    write_named(
+        machine.client,
         "import os, urllib.request as web\n"
         "url = os.environ['ANTHROPIC_BASE_URL'] + '/v1/messages'\n"
         "asked = web.Request(url, b'{}', {'x-api-key': os.environ['ANTHROPIC_API_KEY']})\n"
-        f"open({str(said)!r}, 'w').write(str(web.urlopen(asked, timeout=20).status))\n"
+        f"open({str(said)!r}, 'w').write(str(web.urlopen(asked, timeout=20).status))\n",
     )
     machine.clock = SystemClock()
     with Pages() as service:

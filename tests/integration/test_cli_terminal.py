@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 from pathlib import Path
@@ -66,7 +67,7 @@ def test_output_that_cannot_be_written_is_a_failure_that_says_so(cli: Cli) -> No
 
 
 def test_a_closed_standard_output_is_no_bug(cli: Cli) -> None:
-    script = f"exec >&-; exec {' '.join(COMMAND)} status"
+    script = f"exec >&-; exec {shlex.join(COMMAND)} status"
     done = subprocess.run(["bash", "-c", script], env=cli.env, cwd=cli.home, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (ExitCode.OK, b"")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from autopilot.daemon.gc import mirrors
 from autopilot.runner.mirror import fetch_base
 from autopilot.runner.remote import choose_base, look_at
 from tests.support.gitcmd import git
+from tests.support.programs import write_named
 from tests.support.repos import commit_files
 from tests.support.yard import DAY_S, Yard
 
@@ -200,14 +200,14 @@ def test_a_fetch_that_loses_a_race_for_a_ref_is_tried_again_and_no_failure(
     shim.parent.mkdir()
     real = subprocess.run(["which", "git"], capture_output=True, text=True, check=True).stdout.strip()
     said = "error: cannot lock ref 'refs/autopilot/incoming': is at 1111 but expected 2222"
-    shim.write_text(
-        f"#!{sys.executable}\nimport os, sys, pathlib\n"
+    write_named(
+        shim,
+        "import os, sys, pathlib\n"
         f"mark = pathlib.Path({str(count)!r})\n"
         "if 'fetch' in sys.argv and not mark.exists():\n"
         f"    mark.touch(); sys.stderr.write({said!r} + '\\n'); sys.exit(1)\n"
-        f"os.execv({real!r}, ['git', *sys.argv[1:]])\n"
+        f"os.execv({real!r}, ['git', *sys.argv[1:]])\n",
     )
-    shim.chmod(0o755)
     base = {**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}"}
     own, network = yard.host.git, replace(yard.host.network, base=base)
     remote = look_at(network, spec.repo.url)

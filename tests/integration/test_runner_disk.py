@@ -19,6 +19,7 @@ from autopilot.schemas.gate import ungreen
 from autopilot.schemas.run import Outcome
 from tests.support.cells import locked_up, sandbox_of
 from tests.support.clock import FakeClock
+from tests.support.programs import PYTHON_WORD
 from tests.support.runs import Host, run_here
 from tests.support.small_project import small_repo
 from tests.support.verifications import CASE, GREEN, result_of, spec_of
@@ -62,7 +63,7 @@ def test_a_test_of_the_commit_that_takes_more_ends_the_run_too(host: Host, tmp_p
     steps: list[dict[str, object]] = [
         {"write": {"path": "answer.txt", "text": "right\n"}},
         {"write": {"path": "fill.py", "text": fill}},
-        {"write": {"path": "check.sh", "text": f"exec {sys.executable} fill.py\n"}},
+        {"write": {"path": "check.sh", "text": f"exec {PYTHON_WORD} fill.py\n"}},
     ]
     spec = host.spec(small_repo(tmp_path / "theirs"), host.agent(steps), sandbox=SandboxSpec(disk_mib=20))
     result = run_here(spec)

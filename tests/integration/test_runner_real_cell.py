@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import psutil
@@ -12,6 +11,7 @@ from autopilot.schemas.run import Limits, Outcome
 from tests.support.cell_clients import CLAUDE, Client
 from tests.support.cell_fixtures import Play, checked_repo, refusals
 from tests.support.gitcmd import git
+from tests.support.programs import PYTHON_WORD
 from tests.support.repos import Repo
 from tests.support.runs import events_of
 
@@ -111,7 +111,7 @@ def test_a_host_that_a_program_of_the_repository_asks_for_is_refused_and_told(
     real_client: Client, play_real: Play, tmp_path: Path
 ) -> None:
     ask = "import urllib.request as u; u.urlopen('http://example.invalid/x', timeout=20)"
-    check = f'{sys.executable} -c "{ask}" 2>> "$TMPDIR/said"\n'
+    check = f'{PYTHON_WORD} -c "{ask}" 2>> "$TMPDIR/said"\n'
     repo = checked_repo(tmp_path / "curious", check=check)
     spec, result = play_real(repo, real_client.shell("sh check.sh"))
     assert [event["host"] for event in events_of(spec, "network.refused")] == ["example.invalid"]
@@ -123,7 +123,7 @@ def test_a_process_that_detaches_itself_does_not_outlive_the_run(
     real_client: Client, play_real: Play, tmp_path: Path
 ) -> None:
     tick = tmp_path / "state" / "worktrees" / "T-1" / "tick"
-    starts = f"{sys.executable} -c '{TICKING}' {tick} </dev/null >/dev/null 2>&1\n"
+    starts = f"{PYTHON_WORD} -c '{TICKING}' {tick} </dev/null >/dev/null 2>&1\n"
     repo = checked_repo(tmp_path / "of-a-ticker", check=starts)
     spec, result = play_real(repo, real_client.shell("sh check.sh"))
     assert refusals(spec) == []

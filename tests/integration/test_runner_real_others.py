@@ -5,7 +5,6 @@ What is the cell's own, whoever works in it, is in `test_runner_real_cell.py`.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from autopilot.schemas.run import Limits, Outcome
 from tests.support.cell_clients import COPILOT, GEMINI, KEY, OPENCODE, Client
 from tests.support.cell_fixtures import Play, checked_repo, refusals
 from tests.support.gitcmd import git
+from tests.support.programs import PYTHON_WORD
 from tests.support.runs import events_of
 
 OTHERS = (COPILOT, GEMINI, OPENCODE)
@@ -47,7 +47,7 @@ ASK = "import urllib.request as u; u.urlopen('http://example.invalid/x', timeout
 def test_an_edit_is_allowed_and_a_push_a_write_outside_and_a_host_are_not(
     real_client: Client, play_real: Play, tmp_path: Path
 ) -> None:
-    check = f'env > "$TMPDIR/env"\n{sys.executable} -c "{ASK}" 2>> "$TMPDIR/said"\n'
+    check = f'env > "$TMPDIR/env"\n{PYTHON_WORD} -c "{ASK}" 2>> "$TMPDIR/said"\n'
     repo = checked_repo(tmp_path / "theirs", check=check)
     before, outside = git(repo.remote, "for-each-ref"), tmp_path / "outside.txt"
     refused = [

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 
 from autopilot.config import proc
 from autopilot.config.clock import SystemClock
+from tests.support.programs import PYTHON_WORD
 from tests.support.tree import ROOT
 
 # The daemon must be the first on its bus that is asked for secrets, or a locked one is started.
 _SCRIPT = (
     "printf pw | gnome-keyring-daemon --unlock --components=secrets --daemonize >/dev/null 2>&1; "
-    f'exec "{sys.executable}" ask.py'
+    f"exec {PYTHON_WORD} ask.py"
 )
 
 

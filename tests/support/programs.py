@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,20 @@ from autopilot.config import proc
 from autopilot.config.clock import SystemClock
 
 PYTHON: Final = (sys.executable, "-I", "-S", "-c")
+PYTHON_WORD: Final = shlex.quote(sys.executable)
+"""This Python as a word of a shell's line: a checkout may lie below a folder with a blank in its name."""
 CLOCK: Final = SystemClock()
+
+
+def write_named(path: Path, source: str) -> None:
+    """Write a Python program that is started by its name, by this Python wherever that lies.
+
+    The kernel takes no interpreter with a blank in its path. To a shell the second line starts Python; to
+    Python it is a text. Source: execve(2), "Interpreter scripts".
+    """
+    head = f"''':'\nexec {PYTHON_WORD} -I \"$0\" \"$@\"\n'''"
+    path.write_text(f"#!/bin/sh\n{head}\n{source}", encoding="utf-8")
+    path.chmod(0o755)
 
 
 def start(

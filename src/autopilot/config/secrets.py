@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Literal
@@ -56,7 +57,8 @@ def read(name: str) -> str | None:
 
 def stored_by(name: str) -> str:
     """Say how a person stores a credential."""
-    return f"{sys.executable} -m keyring set {SERVICE} {name}, or set {variable_for(name)}"
+    program = shlex.quote(f"{sys.executable}")  # runs the key ring's own command, and nothing of ours
+    return f"{program} -m keyring set {SERVICE} {name}, or set {variable_for(name)}"
 
 
 def status(name: str) -> Status:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -80,3 +81,12 @@ def test_a_run_reaches_neither_the_key_ring_nor_what_stands_in_for_it(
         seen |= environ.agent_environment(base, home=tmp_path, own=tuple(base))
     assert not {"DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR", "AUTOPILOT_SECRET_GH"} & seen.keys()
     assert "made-up" not in seen.values()
+
+
+def test_the_command_that_stores_a_credential_can_be_typed_wherever_the_program_lies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/opt/a folder/bin/python")
+    command, _, variable = secrets.stored_by("github").partition(", or set ")
+    assert shlex.split(command) == ["/opt/a folder/bin/python", "-m", "keyring", "set", "autopilot", "github"]
+    assert variable == secrets.variable_for("github")
